@@ -1,4 +1,10 @@
-"""The verdicts on client-side levels, and what registers show without a version order."""
+"""Decide the client-side levels, from read committed to serializable, with the cheapest means that suffices.
+
+The levels are those of Biswas and Enea (2019) and Cerone and others (2015). Up to causal consistency, forced
+edges decide exactly. Above it, cycles decide where version orders are known (lists); where they are not
+(registers), an order of the transactions is searched for. Verdicts are passed on between levels: what
+violates a weaker level violates the stronger ones, and what keeps a stronger level keeps the weaker ones.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +34,7 @@ SEARCH_STEPS = 200_000
 """Steps of the search for an order that explains a history: conflicts of the solver, or places tried."""
 
 SEARCHED_OF = 200_000
-"""Transactions up to which an order is searched for without being asked to."""
+"""Transactions up to which an order is searched for even if the user names no level that needs it."""
 
 BY_SEARCH = (Client.PREFIX, Client.SNAPSHOT, Client.SERIALIZABLE)
 """The levels that a search decides where no version order is known."""
@@ -39,17 +45,18 @@ NOT_SEARCHED = (
 )
 
 LAYERED = (Client.PREFIX, Client.SNAPSHOT)
-"""The levels that allow cycles, and that version orders decide."""
+"""The levels that allow some cycles. Known version orders decide them nevertheless (`clients.layers`)."""
 
 AT_MOST = 5_000_000
-"""Transactions that are looked at for all orders of appends together."""
+"""Work for all orders of unread appends together: each order costs a pass over all transactions."""
 
 CHAIN = tuple(level for level in Client if level is not Client.PARALLEL)
-"""The client-side levels of which each one but SNAPSHOT is below the next ones."""
+"""The client-side levels but parallel snapshot isolation, the weaker first. A violation is passed on from
+each level to the next one, except from SNAPSHOT to SERIALIZABLE."""
 
 
 class Order(Enum):
-    """The order of transactions that a level keeps, beside the dependencies."""
+    """The order of transactions that a level keeps beside the dependencies: none, sessions, or real time."""
 
     NONE = "without sessions"
     SESSIONS = "sessions"
@@ -61,17 +68,21 @@ CYCLES: Mapping[Order, Sequence[Phenomenon]] = {
     Order.SESSIONS: (Phenomenon.G1C_SESSION, Phenomenon.G_SINGLE_SESSION),
     Order.REAL_TIME: (Phenomenon.G1C_REALTIME, Phenomenon.G_SINGLE_REALTIME),
 }
-"""What parallel snapshot isolation with an order excludes: cycles with one anti-dependency at most."""
+"""The cycles that parallel snapshot isolation (PSI) forbids, by the order kept: with one rw at most."""
 
 CYCLIC = "cyclic versions"
 EVERY_LEVEL = ("incompatible orders", "dirty write", CYCLIC)
 FROM_PL_2 = ("internal", "future read", "duplicate elements", "wrong writer")
-"""Findings that no level from PL-2 up allows; of the first, not even PL-1."""
+"""Findings by name. No level allows those of EVERY_LEVEL; no level from PL-2 up allows those of FROM_PL_2."""
 
 
 @dataclass(slots=True)
 class Asked:
-    """A history with the order of transactions that levels keep. `made`: the problem, where it was needed."""
+    """A history, with the order of transactions that the levels in question keep.
+
+    `time`: pairs of transactions in real time, for Order.REAL_TIME. `made`: the problem, once it was needed:
+    an object for each read, which most histories can do without.
+    """
 
     basis: Basis
     order: Order
@@ -79,7 +90,7 @@ class Asked:
     made: Problem | None = None
 
     def problem(self) -> Problem:
-        """Returns the problem."""
+        """Returns the history in the form that `observed.client` takes; builds it on the first call."""
         if self.made is None:
             sessions = self.order is not Order.NONE
             self.made = problem(*self.basis.whole(), sessions=sessions, time=self.time)
@@ -91,6 +102,7 @@ class Asked:
 
     def decide(self, level: Client) -> Answer:
         """Returns the verdict on a level up to causal consistency."""
+        # Arrays know sessions alone. Other orders are rare, so the definitions do for them.
         if self.order is Order.SESSIONS:
             return self.basis.decide(level)
         return decide(self.problem(), level)
@@ -98,12 +110,14 @@ class Asked:
 
 @dataclass(slots=True)
 class Answers:
-    """What the levels of clients are decided from.
+    """The client-side levels of one history.
 
-    `lost`: lost updates where no version order is known. `search`: whether an order of the transactions is
-    searched for, which takes long for a large history. `unsettled`: phenomena that are there in some orders
-    of appends that no read shows. `forced`: those by which each such order violates a level. `steps`: of that
-    search. `serial`: whether an order that keeps sessions explains the history, once it is known.
+    `search`: whether an order of the transactions is searched for where nothing else decides, which takes
+    long for a large history. `steps`: the budget of that search. `serial`: whether an order that keeps
+    sessions explains the history; None: not known (yet). `lost`: lost updates of keys without a known version
+    order. `unsettled`: phenomena that are present in some orders of the appends that no read shows, not in
+    all. `forced`: phenomena of which each such order shows either the phenomenon or a worse cycle, so that a
+    level that forbids both is violated in any case.
     """
 
     basis: Basis
@@ -118,20 +132,25 @@ class Answers:
         self.lost = self.basis.lost()
 
     def client(self, present: Collection[Phenomenon], *, acyclic: bool) -> dict[Client, Answer]:
-        """Returns the verdicts on the client-side levels.
+        """Returns the verdicts on the client-side levels, which keep the order of sessions.
 
-        `present`: the phenomena that are. `acyclic`: whether sessions and dependencies close no cycle.
+        `present`: the phenomena of Adya's that are present. `acyclic`: whether sessions and dependencies
+        close no cycle.
         """
         found = self._client(present, acyclic=acyclic)
         self.serial = found[Client.SERIALIZABLE].holds
         return {level: self.hidden(each) for level, each in found.items()}
 
     def hidden(self, answer: Answer) -> Answer:
-        """Returns a verdict as far as reads of what nobody wrote allow it: what is violated stays so."""
+        """Turns "holds" into unknown if a read shows a value that nobody wrote: its writer may change it all.
+
+        A violated level stays violated.
+        """
         return Answer(None, self.missing()) if self.basis.missing and answer.holds else answer
 
     def _client(self, present: Collection[Phenomenon], *, acyclic: bool) -> dict[Client, Answer]:
         excluded = self.excluded()
+        # The file does not name sessions, and that alone keeps the levels from being decided.
         if excluded is not None and excluded.holds is None and self.excluded(sessions=False) is None:
             return self.without_sessions(present, excluded)
         if excluded is not None:
@@ -142,7 +161,11 @@ class Answers:
         return self.with_order(Order.SESSIONS, present, ())
 
     def without_sessions(self, present: Collection[Phenomenon], unknown: Answer) -> dict[Client, Answer]:
-        """Returns the verdicts where sessions are not known: what is violated without them is with them."""
+        """Returns the verdicts where sessions are not known: only violations.
+
+        To keep sessions is a further demand. So what is violated without it is violated with it; what holds
+        without it may not hold with it.
+        """
         if len(self.basis.taken) > SEARCHED_OF:
             return dict.fromkeys(Client, unknown)
         found = self.with_order(Order.NONE, present, ())
@@ -153,7 +176,8 @@ class Answers:
 
         `sessions`: the levels keep the order of sessions.
         """
-        # What the user assumes of versions is no matter of levels that are defined without their order.
+        # Assumptions of the user about versions (CYCLIC) do not count: these levels are defined without the
+        # order of versions.
         excluding = (*EVERY_LEVEL, *FROM_PL_2)
         wrong = [f for f in self.basis.findings if f.name in excluding and f.name != CYCLIC]
         dirty = [f for f in self.basis.findings if f.name in ("aborted read", "intermediate read")]
@@ -166,17 +190,20 @@ class Answers:
     def with_order(
         self, order: Order, present: Collection[Phenomenon], time: Sequence[Pair]
     ) -> dict[Client, Answer]:
-        """Returns the verdicts on the levels if an order of transactions is kept, decided one by one.
+        """Returns the verdicts on the levels if `order` is kept, decided one by one, the cheap ones first.
 
-        `time`: who ended right before whom began, for Order.REAL_TIME.
+        `present`: the phenomena that are present. `time`: pairs of transactions of which the first ended
+        before the second began, for Order.REAL_TIME.
         """
         unordered = self.basis.unordered is not None
         if order is Order.SESSIONS and unordered and self.basis.in_order():
+            # The order of the file explains all reads, so none has to be searched for.
             return dict.fromkeys(Client, Answer(True))
         made = Asked(self.basis, order, time)
         causal = made.decide(Client.CAUSAL)
         if causal.holds is False:
-            # So is every stronger level, and none of them needs to be searched for.
+            # Every stronger level is violated, too, so no order needs to be searched for, which takes
+            # longest.
             atomic = made.decide(Client.READ_ATOMIC)
             committed = made.decide(Client.READ_COMMITTED) if atomic.holds is False else Answer(True)
             if committed.holds is False:
@@ -196,7 +223,7 @@ class Answers:
             decided = causal if level is Client.CAUSAL else made.decide(level)
             answers[level] = stronger if stronger.holds else decided
         for level, other in pairwise(CHAIN):
-            # Snapshot isolation and serializability are apart: neither is below the other one.
+            # A violation is passed on to the next stronger level, but not from SNAPSHOT to SERIALIZABLE.
             if answers[level].holds is False and level is not Client.SNAPSHOT:
                 answers[other] = answers[level]
         if answers[Client.PREFIX].holds is False:
@@ -207,7 +234,11 @@ class Answers:
     def parallel(
         self, answers: Mapping[Client, Answer], present: Collection[Phenomenon], order: Order
     ) -> Answer:
-        """Returns the verdict on parallel snapshot isolation: so, wr and ww, then at most one rw."""
+        """Returns the verdict on parallel snapshot isolation (PSI).
+
+        It is violated by a cycle of session order, wr and ww with at most one rw (Cerone and others 2015).
+        That needs version orders; without them it follows from weaker or stronger levels, or stays open.
+        """
         if answers[Client.CAUSAL].holds is False:
             return answers[Client.CAUSAL]
         if self.lost:
@@ -226,7 +257,10 @@ class Answers:
         return Answer(None, "the order of versions is not recorded, and no snapshots explain the history")
 
     def searched(self, asked: Asked, level: Client) -> Answer:
-        """Returns the verdict on a level that needs an order: by cycles where version orders are known."""
+        """Returns the verdict on a level above causal consistency.
+
+        Where version orders are known cycles decide it, else a search for an order of the transactions.
+        """
         if level is Client.SNAPSHOT and self.lost:
             return Answer(False, self.lost[0].text)
         if self.basis.unordered is None:
@@ -243,7 +277,11 @@ class Answers:
         return self.ordered(asked.problem(), level)
 
     def in_all_orders(self, level: Client, order: Mapping[str, Arcs]) -> Answer:
-        """Returns the verdict on a level that holds as far as version orders are certain."""
+        """Returns the verdict on a level that no certain cycle violates, by all orders of unread appends.
+
+        Only appends inside one knot (strongly connected component) can matter for a cycle. Each order of
+        these is tried: the level is violated if all orders of some knot violate it, and unknown if some do.
+        """
         basis, edges = self.basis, self.basis.edges
         if not basis.tails:
             return Answer(True)
@@ -252,6 +290,7 @@ class Answers:
         found = knots_of(*basis.part(on), labels) if on.any() else []
         open_ = Answer(True)
         left = min(MOST_JUDGED, AT_MOST // len(labels))
+        # Knots with few orders first, so that the budget serves as many knots as possible.
         for knot in sorted(found, key=lambda each: each.count):
             left -= knot.count
             if knot.count > MOST_ORDERS or left < 0:
@@ -267,7 +306,10 @@ class Answers:
         return open_
 
     def cycle_of(self, level: Client, order: Mapping[str, Arcs], inside: Bools, chosen: Chosen) -> str | None:
-        """Returns a cycle of some transactions that violates a level, with chosen orders of appends."""
+        """Returns a cycle in words that violates a level with chosen orders of appends; None: there is none.
+
+        `inside`: one bool per transaction, whether the cycle may pass it.
+        """
         more = [pair for groups in chosen.values() for group in groups for pair in pairwise(group)]
         edges = self.basis.edges
         within = replace(
@@ -280,7 +322,10 @@ class Answers:
         return layered_cycle(self.basis.observed, within, level, kept)
 
     def ordered(self, made: Problem, level: Client) -> Answer:
-        """Returns whether some order of the transactions explains what was read."""
+        """Returns whether some order of the transactions explains what was read.
+
+        Forced edges and the SAT solver decide it. Without the solver a depth-first search tries what is left.
+        """
         graph = polygraph(made, level)
         if graph is None:
             return Answer(None, "too many transactions wrote the same keys")
@@ -292,11 +337,15 @@ class Answers:
         return Answer(exists, {True: "", False: UNEXPLAINED, None: spent}[exists])
 
     def refuted(self) -> str:
-        """Returns why no serial order explains the reads, sessions left aside (PL-3 knows none)."""
+        """Returns why no serial order explains the reads; empty: one does, or that is not known.
+
+        Sessions are left aside, because Adya's PL-3 does not know them. It is asked only where version orders
+        are not known: otherwise the cycles of PL-3 decide.
+        """
         if self.basis.unordered is None or self.basis.missing or self.basis.findings:
             return ""
         if not self.search or self.serial is True:
-            # An order that keeps sessions is one without them, too.
+            # A serial order that keeps sessions is also one that need not keep them.
             return ""
         made = problem(*self.basis.whole(), sessions=False)
         found = self.ordered(made, Client.SERIALIZABLE)
@@ -310,4 +359,5 @@ class Answers:
 
 
 def _inside(arcs: Arcs, inside: Bools) -> Arcs:
+    """Returns the arcs with both ends inside. `inside`: by transaction."""
     return arcs[inside[arcs[:, 0]] & inside[arcs[:, 1]]]

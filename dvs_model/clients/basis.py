@@ -1,7 +1,8 @@
-"""What verdicts on a history of clients are made from, by the definitions or by arrays.
+"""What verdicts on a history of clients are made from, in three implementations of one protocol.
 
-Both ways give the same; a test holds them equal. Arrays are for what most files are: they are not made for
-commit timestamps, nor for version orders that a file states.
+`Defined` computes it by the readable definitions in `observed`; `InColumns` by NumPy arrays, for most files;
+`on_disk.Apart` by arrays in shares, for files larger than memory. A test holds definitions and arrays equal.
+Arrays do not know commit timestamps, version orders that a file states, and assumptions of the user.
 """
 
 from __future__ import annotations
@@ -45,9 +46,11 @@ class Unordered:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large a history is. `unanswered`: transactions without an answer of which nobody read anything.
+    """How large a history is, as counts for reports.
 
-    `judged`: committed transactions with an operation. `reads`: of transactions that count as committed.
+    `committed`: transactions that the file calls committed. `judged`: those of them with an operation.
+    `unanswered`: transactions without an answer from which nobody read. `reads`: those of transactions that
+    count as committed.
     """
 
     committed: int
@@ -59,7 +62,7 @@ class Size:
 
 
 def unordered_of(matched: Matched, known: Versions, made: Edges) -> Unordered | None:
-    """Returns which keys have no order by which something can be said to be absent; None: none is so."""
+    """Returns the keys because of which no phenomenon can be said to be absent; None: there are none."""
     keys = unordered_keys(known, made)
     if not len(keys):
         return None
@@ -71,8 +74,10 @@ def unordered_of(matched: Matched, known: Versions, made: Edges) -> Unordered | 
 class Basis(Protocol):
     """What the verdicts on a history are made from.
 
-    `taken`: which transactions count as committed. `unordered`: None: every version order is known. `tails`:
-    how many keys end in several versions that no read shows.
+    `findings`: anomalies of single reads or keys. `missing`: the number of reads of values that nobody wrote.
+    `taken`: one bool per transaction, whether it counts as committed. `unordered`: the keys whose version
+    order is not known; None: every order is known. `tails`: the number of keys that end in several appends
+    that no read shows. `edges`: the dependencies that are certain.
     """
 
     observed: Observed
@@ -104,7 +109,7 @@ class Basis(Protocol):
 
 
 class Defined(Basis):
-    """By the definitions, one transaction after the other."""
+    """The basis by the readable definitions, one transaction after the other."""
 
     def __init__(self, observed: Observed) -> None:
         self.observed, self.found = observed, recover(observed)
@@ -129,6 +134,7 @@ class Defined(Basis):
         )
 
     def part(self, members: Bools) -> tuple[Recovered, graph.Orders]:
+        # More than asked for does no harm: the caller looks at the members alone.
         return self.whole()
 
     def whole(self) -> tuple[Recovered, graph.Orders]:
@@ -141,7 +147,7 @@ class Defined(Basis):
         return decide(problem(self.found, self.orders, sessions=True), level)
 
     def in_order(self) -> bool:
-        # The search that follows finds that order first.
+        # It would be right to test it. But the search that follows finds that order first anyway.
         return False
 
     def windows(self, *, timed: bool) -> Windows:
@@ -149,7 +155,7 @@ class Defined(Basis):
 
 
 class InColumns(Basis):
-    """By arrays."""
+    """The basis by NumPy arrays, of the whole history in memory."""
 
     def __init__(self, observed: Observed) -> None:
         self.observed = observed
@@ -195,7 +201,10 @@ class InColumns(Basis):
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
-    """Names of keys. `ww`: by write dependency that of its key. `forced`: by the code of a key."""
+    """Names of keys for the words of a verdict.
+
+    `ww`: by write dependency, the name of its key. `forced`: by the number of a key in `Forced.key`.
+    """
 
     observed: Observed
     ww: Sequence[str]
@@ -203,9 +212,13 @@ class Reasons:
 
 
 def verdict(edges: Edges, found: Forced | None, reasons: Reasons) -> Answer:
-    """Returns whether edges that are forced close a cycle; `found`: None: there are too many."""
+    """Returns the verdict on a level: whether forced edges close a cycle with the other dependencies.
+
+    `found`: the forced edges; None: there are too many. `observed.client.settled` defines the same.
+    """
     if found is None:
         return TOO_MANY
+    # Nothing comes before what was there before the run.
     early = np.flatnonzero(found.arcs[:, 1] == INITIAL)
     if len(early):
         tail, key = int(found.arcs[early[0], 0]), reasons.forced[int(found.key[early[0]])]
@@ -216,6 +229,7 @@ def verdict(edges: Edges, found: Forced | None, reasons: Reasons) -> Answer:
     inside = [np.flatnonzero(labels[each[:, 0]] == labels[each[:, 1]]) for each in ordered]
     if not any(map(len, inside)):
         return Answer(True)
+    # A pair may have several reasons; the last one given stays.
     why: dict[Pair, Reason] = {}
     ww, session, wr, more = inside
     for at, pair in zip(ww.tolist(), _pairs(edges.ww[ww]), strict=True):

@@ -1,7 +1,10 @@
-"""A history of clients judged: what the file proves is said, what the file leaves open is unknown.
+"""Judge a history that clients recorded: Adya's phenomena and levels, and the levels for clients.
 
-A level is violated if its phenomenon appears whatever the file leaves open (version orders, the fate of
-transactions without an answer, starts and commits), and holds if it appears under no completion.
+Such a file leaves things open: version orders, the fate of transactions without an answer, starts and
+commits. So a verdict is *violated* only if a forbidden phenomenon appears however the file is completed,
+*holds* only if it appears under no completion, and else *unknown*. The way: arrays find the transactions on
+cycles of the DSG (`clients.basis`, `columns.cycles`); the detectors of the phenomena judge these few, as a
+history in Adya's notation.
 """
 
 from __future__ import annotations
@@ -60,15 +63,15 @@ IN_ORDER = (P.G1B, P.G_MONOTONIC, P.G_MSRB)
 """The phenomena that need the order of operations inside a transaction."""
 
 OUT_OF_ORDER = ("internal", "future read", "non-repeatable read", "intermediate read")
-"""Findings that are none if operations of one transaction stand in another order than they were done."""
+"""Findings that prove nothing if the order of operations inside a transaction is lost."""
 
 CONVERTED = "the file was converted, and the order of operations inside a transaction is lost"
 
 NAMED_OF = 400
-"""Transactions on cycles up to which anomalies are looked for by name."""
+"""Transactions on cycles up to which anomalies are looked for by name, for the reader's sake."""
 
 MOST = 100_000
-"""Transactions on cycles that the definitions are given at a time."""
+"""Transactions on cycles that the definitions are given at a time: they need objects for each of them."""
 
 TOO_LARGE = f"more than {MOST:,} transactions are in cycles with each other, too many to look at all cycles"
 
@@ -89,9 +92,10 @@ def judge(
     wanted: Sequence[str] = (),
     search_steps: int = SEARCH_STEPS,
 ) -> Checked:
-    """Returns the verdicts on a history as clients saw it. `wanted`: levels of `VARIANTS` to be judged, too.
+    """Returns the verdicts on a history as clients saw it.
 
-    `search_steps`: of the search for an order of the transactions.
+    `steps`: the budget of each search for a phenomenon. `wanted`: names in `VARIANTS` of further levels to be
+    judged. `search_steps`: the budget of the search for an order of the transactions.
 
     Raises HistoryError: two writes of one value to one key, so that no read tells what it has read.
     """
@@ -99,7 +103,10 @@ def judge(
 
 
 def basis_of(observed: Observed) -> Basis:
-    """Returns what the verdicts on a history are made from. Raises HistoryError: values are not unique."""
+    """Returns what the verdicts on a history are made from, by arrays wherever arrays can do it.
+
+    Raises HistoryError: values are not unique.
+    """
     if isinstance(observed.transactions, Listed):
         return Apart(observed)
     if observed.records.stamps or observed.follows or observed.records.assumed:
@@ -120,18 +127,20 @@ def judged(
     most: int = MOST,
     search_steps: int = SEARCH_STEPS,
 ) -> Checked:
-    """Returns the verdicts on a history of which it is known who wrote what was read.
+    """Returns the verdicts on a history whose reads are matched to writes already.
 
-    `most`: transactions on cycles that the definitions are given at a time.
+    `most`: transactions on cycles that the definitions are given at a time. The rest is as for `judge`.
     """
     return _Judgement(given, reading, steps, tuple(wanted), most, search_steps).checked()
 
 
 @dataclass(frozen=True, slots=True)
 class _Cycles:
-    """The transactions on cycles. `windows`: real time by the order of the file, if there is one.
+    """The transactions on cycles.
 
-    `serial`: dependencies, sessions and real time close no cycle; `acyclic`: the first two do not.
+    `on`: one bool per transaction. `windows`: when transactions began and ended by the order of the file;
+    None: the file does not say. `serial`: dependencies, sessions and real time close no cycle. `acyclic`:
+    dependencies and sessions close no cycle.
     """
 
     on: Bools
@@ -142,9 +151,12 @@ class _Cycles:
 
 @dataclass(slots=True)
 class _Judgement:
-    """A history that is judged. `phenomena`: the verdicts so far. `contradictions`: excused reads.
+    """The judgement of one history.
 
-    `client`: the verdicts on levels of clients; `unordered`: why there is no serial order, once it is known.
+    `phenomena`: the verdicts so far. `contradictions`: how many findings were dropped because the file was
+    converted. `left_open`: phenomena that may be present although the transactions at hand do not show them.
+    `client`: the verdicts on the client-side levels. `unordered`: why no serial order explains the reads, or
+    empty; None: not asked yet, because the answer may need a long search.
     """
 
     basis: Basis
@@ -166,10 +178,12 @@ class _Judgement:
             self.basis.findings = [each for each in every if each.name not in OUT_OF_ORDER]
             self.contradictions = len(every) - len(self.basis.findings)
         asked = any(level.value in name for level in BY_SEARCH for name in self.wanted)
+        # The search for an order takes long on large files, so there it must be asked for.
         searched = asked or len(self.basis.taken) <= SEARCHED_OF
         self.answers = Answers(self.basis, searched, self.search_steps)
 
     def checked(self) -> Checked:
+        """Returns all verdicts. The order of the steps matters: each builds on phenomena found before."""
         observed, records = self.basis.observed, self.basis.observed.records
         cycles = self.cycles()
         part = self.part(cycles.on)
@@ -177,6 +191,8 @@ class _Judgement:
         certain = check(history, self.reading, steps=self.steps)
         unread = self.unread(part, certain)
         shown, plain = part, certain
+        # What is present in every order of unread appends has no evidence in the certain part. So the history
+        # that is shown gets one such order, and evidence from it.
         if unread.present:
             shown = self.part(cycles.on, joined(chosen for chosen, _ in unread.present.values()))
             plain = check(shown.history(observed.name, None), self.reading, steps=self.steps)
@@ -206,17 +222,21 @@ class _Judgement:
         return replace(plain, phenomena=ordered, levels=levels, seen=seen)
 
     def cycles(self) -> _Cycles:
-        """Finds the transactions on cycles; of too many, some."""
+        """Finds the transactions on cycles; of too many, some that show the phenomena that are present."""
         records, edges, count = self.basis.observed.records, self.basis.edges, len(self.basis.taken)
         pairs = (edges.ww, edges.wr, edges.rw, edges.session)
         file_windows = self.basis.windows(timed=False) if records.real_time else None
         on = on_cycles(count, pairs, file_windows)
         serial = file_windows is not None and not on.any()
         acyclic = not on.any() or not on_cycles(count, pairs).any()
+        # Real time by timestamps of the database may close further cycles: they count for G-SIb.
         if records.stamps:
             on |= on_cycles(count, pairs, stamps(self.basis))
         if on.sum() > self.most:
             kept = shown(self.basis, self.reading, self.steps, (*ORDERED, *SESSIONS), self.most)
+            # `shown` looks for phenomena of dependencies and sessions alone. With the other transactions left
+            # out, those of time can be shown to be present, but not absent; nor can those that depend on the
+            # order of unread appends.
             on, self.left_open = kept.members, frozenset({*kept.open, *REALTIME, P.G_SIB})
             if self.basis.tails:
                 self.left_open |= {*BY_ORDER, *BY_ORDER_IN_SESSIONS}
@@ -226,7 +246,8 @@ class _Judgement:
         """Returns the verdicts on client-side levels, and on the variants that are wanted."""
         records = self.basis.observed.records
         present = {phenomenon for phenomenon, verdict in ordered.items() if isinstance(verdict, Present)}
-        # Levels of clients do not know what is assumed of versions.
+        # Phenomena may rest on what the user assumes of versions. The levels for clients are defined without
+        # version orders, so such phenomena must not decide them.
         certain = frozenset() if records.assumed else present
         client = self.answers.client(certain, acyclic=cycles.acyclic)
         variants = Variants(self.answers, client, certain, cycles.serial)
@@ -237,31 +258,36 @@ class _Judgement:
         return asked
 
     def named(self, part: Part, history: History) -> Iterator[tuple[str, tuple[int, ...], str]]:
-        """Yields the anomalies by the names that people know."""
+        """Yields the anomalies by the names that people know: name, numbers of transactions, sentence."""
         for each in (*self.basis.findings, *self.answers.lost):
             yield each.name, each.txns, each.text
         if len(part.members) <= NAMED_OF:
             lost = {frozenset(each.txns) for each in self.answers.lost}
             for name, txns in anomalies(history).items():
-                # The objects of one key are apart here, where its version order is not known.
+                # A lost update would be named a second time, as write skew: where the version order of a key
+                # is not known, the notation has an object for each of its versions, so one key looks like
+                # two.
                 if name != "write skew" or frozenset(txns) not in lost:
                     yield name, txns, sentence(name, txns)
 
     def out_of_order(self, name: str, answer: Answer) -> Answer:
-        """Returns the verdict on a level of clients where the order inside transactions is lost."""
-        # What read committed forbids depends on which read came first, unless the read itself is dirty.
+        """Returns the verdict on a client-side level where the order inside transactions is lost.
+
+        Nothing can be said to hold. Violations stay, but for read committed: what it forbids depends on which
+        of two reads came first, unless a read itself is dirty.
+        """
         dirty = any(each.name == "aborted read" for each in self.basis.findings)
         certain = dirty or "read committed" not in name
         return answer if answer.holds is False and certain else Answer(None, CONVERTED)
 
     def part(self, on: Bools, chosen: Chosen = NOTHING_CHOSEN) -> Part:
-        """Returns the part of the history that is about some transactions. `chosen`: orders of appends."""
+        """Returns the part of the history about some transactions. `chosen`: orders of unread appends."""
         return Part(*self.basis.part(on), set(np.flatnonzero(on).tolist()), chosen=chosen)
 
     # Appends that no read shows
 
     def unread(self, part: Part, certain: Checked) -> Decided:
-        """Returns what the orders of appends decide of phenomena that are not certain."""
+        """Returns what the possible orders of unread appends decide of phenomena that are not certain."""
         edges, made = self.basis.edges, Decided()
         for phenomena, cycle, arcs in (
             (BY_ORDER, P.G1C, (edges.ww, edges.wr, edges.rw)),
@@ -284,7 +310,8 @@ class _Judgement:
         return made
 
     def knots(self, part: Part, arcs: Sequence[Arcs], time: Windows | None = None) -> list[Knot]:
-        """Returns the knots of dependencies in which the order of appends is open."""
+        """Returns the knots (strongly connected components) in which the order of unread appends is open."""
+        # A key with a single unread append has one possible order.
         if not any(len(tail) > 1 for tail in part.orders.tails.values()):
             return []
         return knots_of(part.found, part.orders, knots(len(self.basis.taken), arcs, time))
@@ -292,7 +319,7 @@ class _Judgement:
     # Phenomena
 
     def dirty(self) -> None:
-        """Judges G1a and G1b, which need no version order."""
+        """Judges G1a and G1b (aborted and intermediate reads), which need no version order."""
         for phenomenon, name in ((P.G1A, "aborted read"), (P.G1B, "intermediate read")):
             told = [Observation(f.text, f"T{f.txns[0]}") for f in self.basis.findings if f.name == name]
             if told:
@@ -311,6 +338,8 @@ class _Judgement:
             if phenomenon in SESSIONS and not isinstance(verdict, Present) and not sessions:
                 verdict = Unknown("the file does not say which transactions are of one session")
             elif phenomenon in SESSIONS and isinstance(verdict, Unknown) and not plain.history.sessions:
+                # The detector misses a session clause in the part. The file does record sessions, but no two
+                # transactions of the part are of one: so sessions add nothing to its cycles.
                 verdict = ABSENT
             self.phenomena[phenomenon] = self.whole(phenomenon, self.opened(verdict))
 
@@ -327,7 +356,10 @@ class _Judgement:
         return Unknown(f"key {unordered.key}{f' and {more} more' if more else ''}: {unordered.reason}")
 
     def real_time(self, on: Bools, by_file: Windows | None) -> None:
-        """Judges the phenomena of real time, by the order of the file and by its times where these differ."""
+        """Judges the phenomena of real time, by the order of the file and by its times.
+
+        Where the file has both and they differ, a phenomenon counts as present only if both show it.
+        """
         if by_file is None:
             for phenomenon, base in zip(REALTIME, (P.G1C, P.G_SINGLE, P.G2), strict=True):
                 implied = self.phenomena[base]
@@ -343,11 +375,13 @@ class _Judgement:
                 if isinstance(second, Present) and isinstance(first, Present):
                     verdicts[phenomenon] = self.agreed(first, on, timed)
                 elif not isinstance(second, Present):
+                    # Whichever of the two does not show it decides.
                     verdicts[phenomenon] = second if isinstance(first, Present) else first
         for phenomenon in REALTIME:
             self.phenomena[phenomenon] = self.whole(phenomenon, self.opened(verdicts[phenomenon]))
 
     def in_time(self, on: Bools, of: Windows) -> dict[Phenomenon, PhenomenonVerdict]:
+        """Returns the verdicts on the phenomena of real time by one source of time."""
         if not on.any():
             return dict.fromkeys(REALTIME, ABSENT)
         part, edges = self.part(on), self.basis.edges
@@ -365,12 +399,16 @@ class _Judgement:
     def timed(
         self, part: Part, of: Windows, phenomena: Sequence[Phenomenon]
     ) -> dict[Phenomenon, PhenomenonVerdict]:
-        """Returns the verdicts on phenomena of real time."""
+        """Returns the verdicts on phenomena of real time in one part of the history."""
         analysis = Analysis(part.history("", of), self.reading, steps=self.steps)
         return {phenomenon: self.told(analysis, phenomenon) for phenomenon in phenomena}
 
     def told(self, analysis: Analysis, phenomenon: Phenomenon) -> PhenomenonVerdict:
-        """Returns a verdict on a history other than the one that is shown, so with its evidence in words."""
+        """Returns a verdict with its evidence in words.
+
+        It is about another history than the one that reports show, so its edges would name objects and events
+        that are not there.
+        """
         verdict = analysis.once(DETECTORS[phenomenon])
         if not isinstance(verdict, Present):
             return verdict
@@ -383,7 +421,10 @@ class _Judgement:
         )
 
     def agreed(self, present: Present, on: Bools, timed: Windows) -> PhenomenonVerdict:
-        """Returns Unknown unless the times agree with every edge of time of the cycle that was found."""
+        """Returns `present` if the times agree with every edge of time in its cycle, else Unknown.
+
+        The order of the file and the times each show some cycle. Only one that both show is certain.
+        """
         observed = self.basis.observed
         at = {observed.number(index): window_of(timed, index) for index in np.flatnonzero(on).tolist()}
         item = present.evidence[0]
@@ -393,7 +434,11 @@ class _Judgement:
         return Unknown("the order of the file and :time do not agree on when transactions began and ended")
 
     def starts(self, on: Bools) -> None:
-        """Judges what depends on when the database started and committed transactions."""
+        """Judges what depends on when the database started and committed transactions (snapshot isolation).
+
+        Only timestamps of the database tell that. Without them G-single implies G-SIb, and G-monotonic
+        implies G-MSRb; the rest is unknown.
+        """
         implied = {P.G_SIB: P.G_SINGLE, P.G_MSRB: P.G_MONOTONIC}
         reason = Unknown("the file does not say when the database started and committed transactions")
         for phenomenon in STARTS:
@@ -412,7 +457,11 @@ class _Judgement:
     def level(
         self, level: Level, phenomena: Mapping[Phenomenon, PhenomenonVerdict]
     ) -> Holds | Violated | Undecided:
-        """Returns the verdict on a level of Adya's."""
+        """Returns the verdict on a level of Adya's: by findings, phenomena, lost updates, then by a search.
+
+        Each later step can only add a violation that the phenomena do not show because versions are
+        unordered.
+        """
         names = EVERY_LEVEL if level is Level.PL_1 else (*EVERY_LEVEL, *FROM_PL_2)
         for finding in self.basis.findings:
             if finding.name in names:
@@ -433,6 +482,8 @@ class _Judgement:
 
     def unserial(self, level: Level) -> str:
         """Returns why no serial order explains what was read; empty: nothing says so."""
+        # PL-SS and PL-3-session keep sessions, as the level for clients does; PL-3 does not, so it needs a
+        # search of its own, which is made once.
         serial = self.client.get(Client.SERIALIZABLE.value, Answer(None))
         if level in KEPT_IN_ORDER and serial.holds is False:
             return serial.because
@@ -444,7 +495,9 @@ class _Judgement:
 def _settled(certain: Checked, unread: Decided, shown: Checked) -> dict[Phenomenon, PhenomenonVerdict]:
     """Returns the verdicts on phenomena, with the evidence of the history that is shown.
 
-    What is there by the order that is shown alone is not present for certain.
+    `certain`: the verdicts without an order of unread appends. `unread`: what all their orders decide.
+    `shown`: the verdicts with one order. What only that order shows is not certain, so it counts by the other
+    two.
     """
     found = {}
     for phenomenon, plain in certain.phenomena.items():
@@ -455,12 +508,13 @@ def _settled(certain: Checked, unread: Decided, shown: Checked) -> dict[Phenomen
 
 @dataclass(frozen=True, slots=True)
 class _Timed(Observation):
-    """A cycle in words. `cycle`: of another history than the one that is shown."""
+    """A cycle in words. `cycle`: the cycle itself, of another history than the one that reports show."""
 
     cycle: object = None
 
 
 def _in_time(edge: Edge, at: Mapping[int, Window | None]) -> bool:
+    """Whether windows agree with an edge; every edge but one of time is agreed with."""
     if edge.kind is not Dependency.TIME:
         return True
     first, second = at[edge.source], at[edge.target]
@@ -468,5 +522,6 @@ def _in_time(edge: Edge, at: Mapping[int, Window | None]) -> bool:
 
 
 def _words(answer: Answer) -> tuple[str, str]:
+    """Returns a verdict in one word, and its reason."""
     words = {True: "holds", False: "violated", None: "unknown"}
     return words[answer.holds], answer.because

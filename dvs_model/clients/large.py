@@ -1,8 +1,9 @@
-"""The few transactions that show what is wrong with a large history, one component after the other.
+"""Choose a few transactions that show what is wrong with a history in which very many lie on cycles.
 
-The readable definitions look at a component of dependencies as a whole. Where many transactions lie on
-cycles, they are given some components at a time, and of each only what shows a phenomenon is kept. Of a
-component that is too large for them arrays tell which phenomena are there; what they do not tell is open.
+The detectors of phenomena look at a strongly connected component as a whole, with objects for each edge. So
+they are given some components at a time, and of each only the cycles that show a phenomenon are kept. For a
+component that is too large even so, arrays find those phenomena that are just cycles of certain kinds of
+edges; all others stay open.
 """
 
 from __future__ import annotations
@@ -27,21 +28,26 @@ P = Phenomenon
 OF_SESSIONS = (P.G1C_SESSION, P.G_SINGLE_SESSION, P.G2_SESSION)
 
 TRIES = 5
-"""Dependencies of a component from which a short cycle is looked for."""
+"""Edges of a component through each of which a shortest cycle is looked for; the shortest of all is kept."""
 
 
 @dataclass(slots=True)
 class Shown:
-    """What is kept. `members`: which transactions. `open`: phenomena that may be there as well."""
+    """What is kept of a history.
+
+    `members`: one bool per transaction, whether it is kept. `open`: the phenomena that the history may have
+    although the kept transactions do not show them.
+    """
 
     members: Bools
     open: set[Phenomenon] = field(default_factory=set)
 
 
 def shown(basis: Basis, reading: Reading, steps: int, phenomena: Sequence[Phenomenon], most: int) -> Shown:
-    """Returns transactions that show each of some phenomena that is there, where that can be told.
+    """Returns transactions that show each of the given phenomena that the history has.
 
-    `most`: transactions that the definitions are given at a time.
+    Where that cannot be told, the phenomenon is in `open`. `most`: transactions that the definitions are
+    given at a time.
     """
     made = Shown(np.zeros(len(basis.taken), np.bool_))
     edges = basis.edges
@@ -55,7 +61,10 @@ def shown(basis: Basis, reading: Reading, steps: int, phenomena: Sequence[Phenom
 
 
 def _batches(labels: Ints, most: int) -> Iterator[Bools]:
-    """Yields transactions on cycles, some components at a time."""
+    """Yields the transactions of some components at a time, as one bool per transaction.
+
+    The small components come first, as many together as `most` allows; at least one, even if it is larger.
+    """
     sizes = np.bincount(labels)
     components = np.flatnonzero(sizes > 1)
     components = components[np.argsort(sizes[components], kind="stable")]
@@ -72,11 +81,12 @@ def _batches(labels: Ints, most: int) -> Iterator[Bools]:
 def _by_definition(
     basis: Basis, members: Bools, reading: Reading, steps: int, phenomena: Sequence[Phenomenon], made: Shown
 ) -> None:
+    """Keeps the transactions of one cycle for each phenomenon that the detectors find among the members."""
     indexes: list[int] = np.flatnonzero(members).tolist()
     part = Part(*basis.part(members), set(indexes))
     history = part.history("", None)
     checked = check(history, reading, steps=steps)
-    # Without two transactions of one session there is nothing between sessions to be seen.
+    # If no two members are of one session, an unknown verdict on sessions is none: there is nothing to see.
     nothing = () if history.sessions else OF_SESSIONS
     at = {basis.observed.number(index): index for index in indexes}
     for phenomenon in phenomena:
@@ -99,7 +109,10 @@ def _txns(verdict: Present) -> set[int]:
 
 
 def _by_arrays(basis: Basis, members: Bools, phenomena: Sequence[Phenomenon], made: Shown) -> None:
-    """Keeps a cycle of each kind of edges that the component has; what needs more than kinds is open."""
+    """Keeps a cycle for each phenomenon that is a cycle of certain kinds of edges; the others become open.
+
+    Such a cycle is found in a graph of these kinds alone, through an edge of a kind that must be on it.
+    """
     edges = basis.edges
     ww, wr, rw, so = (
         each[members[each[:, 0]] & members[each[:, 1]]]
@@ -112,6 +125,7 @@ def _by_arrays(basis: Basis, members: Bools, phenomena: Sequence[Phenomenon], ma
         P.G1C_SESSION: ((ww, wr, so), np.concatenate((NO_ARCS, ww, wr))),
         P.G2_SESSION: ((ww, wr, rw, so), rw),
     }
+    # G2 needs no search of its own: there are no predicates, so it is G2-item.
     for arcs, needed in kinds.values():
         made.members[short_cycle(np.concatenate(arcs), TRIES, needed)] = True
     made.open |= {each for each in phenomena if each not in kinds and each is not P.G2}

@@ -1,7 +1,15 @@
-"""Prefix consistency, snapshot isolation and serializability where version orders are known, by cycles.
+"""Decide prefix consistency, snapshot isolation and serializability by cycles, where version orders are
+known.
 
-Cerone and others 2015, 2018: serializable if so, wr, ww and rw close no cycle; snapshot isolation if (so, wr
-or ww, then at most one rw) does not; prefix consistency if (so or wr, then at most one rw) or ww does not.
+Cerone and others (2015, 2018) characterise these levels by session order (so), wr, ww and rw edges:
+
+- serializable: no cycle of so, wr, ww and rw;
+- snapshot isolation: no cycle of steps, each of them so, wr or ww, followed by at most one rw;
+- prefix consistency: no cycle of steps, each of them ww, or so or wr followed by at most one rw.
+
+To find cycles of such steps with an ordinary search, each transaction is two vertices. The first one is
+entered by any edge. The second one is entered only by an edge that one rw may follow, and left only by rw
+edges; these enter first vertices. So two rw edges never follow each other.
 """
 
 from __future__ import annotations
@@ -17,9 +25,10 @@ from dvs_model.observed.seen import Observed
 
 
 def layered_cycle(observed: Observed, edges: Edges, level: Client, order: Mapping[str, Arcs]) -> str | None:
-    """Returns a cycle in words that violates a level; None: there is none, so the level holds.
+    """Returns a short cycle in words that violates a level; None: there is none, so the level holds.
 
-    `order`: the pairs of transactions whose order is kept, with words that stand between two of them.
+    `order`: the pairs of transactions whose order the level keeps, by the words for it, such as "before in
+    its session".
     """
     count = len(observed.transactions)
     named = list(_arcs(edges, level, count, order))
@@ -28,6 +37,7 @@ def layered_cycle(observed: Observed, edges: Edges, level: Client, order: Mappin
     every = np.concatenate([NO_ARCS, *(arcs for _, arcs in inside)])
     if not len(every):
         return None
+    # The budget is in edges looked at: the more edges, the fewer starts of the search.
     best = short_cycle(every, max(5, WORK // len(every)))
     kinds = {(tail, head): kind for kind, arcs in inside for tail, head in arcs.tolist()}
     steps = list(zip(best, [*best[1:], best[0]], strict=True))
@@ -36,7 +46,7 @@ def layered_cycle(observed: Observed, edges: Edges, level: Client, order: Mappin
 
 
 def _arcs(edges: Edges, level: Client, count: int, order: Mapping[str, Arcs]) -> Iterator[tuple[str, Arcs]]:
-    """Yields arcs; a transaction's second vertex is entered by what one anti-dependency may follow."""
+    """Yields arcs with their words. Transaction t is vertex t and, if the level has layers, t + count."""
     for kind, arcs in (*order.items(), ("read by", edges.wr), ("overwritten by", edges.ww)):
         yield kind, arcs
         if level is Client.SNAPSHOT or (level is Client.PREFIX and arcs is not edges.ww):

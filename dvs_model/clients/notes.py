@@ -1,4 +1,4 @@
-"""What a reader should know of a history of clients besides its verdicts."""
+"""Notes for the reader of a verdict on a history of clients: what was left out, or assumed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ ITEMS_ONLY = (
 
 
 def notes_on(basis: Basis, contradictions: int) -> list[str]:
-    """Returns notes. `contradictions`: reads left out that another order in transactions explains."""
+    """Returns the notes on a history.
+
+    `contradictions`: how many findings were dropped because the file was converted, so that another order of
+    operations inside their transactions may explain them.
+    """
     notes = list(basis.observed.notes)
     if contradictions:
         notes.append(f"{contradictions} reads are left out that another order in their transactions explains")

@@ -1,4 +1,10 @@
-"""Histories larger than memory: the passes over shares of the keys that verdicts are made from."""
+"""Judge histories larger than memory: passes over shares of the keys, one share in memory at a time.
+
+A share holds all operations on some keys (`columns.shares`). Each pass is a task that is run on every share,
+possibly in other processes or on a cluster: it matches the share anew and returns little, such as
+dependencies. Within a share transactions and operations have their own numbers; results are translated to
+those of the whole history by `share.txns` and `share.ops`.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +33,13 @@ from dvs_model.observed.time import Windows
 
 @dataclass(frozen=True, slots=True)
 class PassResult:
-    """What a pass over one share of the keys finds.
+    """What FindDependencies finds in one share of the keys. Transactions are numbered as in the whole
+    history.
 
-    `arcs`: ww, wr and rw, by index among all transactions. `ww_key`: the key of each ww. `reads`: readers,
-    writers, and the numbers of the operations. `doing`: the transactions with an operation.
+    `arcs`: the dependencies ww, wr and rw. `ww_key`: the key of each ww. `reads`: readers, writers, and the
+    numbers of the operations, of reads that show a version of another transaction. `tails`: the number of
+    keys that end in several appends that no read shows. `in_order`: whether the order of the file explains
+    the reads of these keys. `lost`: lost updates. `doing`: the transactions with an operation on these keys.
     """
 
     arcs: tuple[Arcs, Arcs, Arcs]
@@ -50,27 +59,35 @@ class PassResult:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A look at each share of the keys of one history, one after the other, so that one share is in memory.
+    """A task for each share of the keys of one history. It is pickled if it runs in another process.
 
-    `observed`: the history without its transactions. `taken`: which of all of them count as committed.
+    `observed`: the history without its transactions. `taken`: one bool per transaction of the whole history,
+    whether it counts as committed, as far as that is known.
     """
 
     observed: Observed
     taken: Bools
 
     def matched(self, share: Share) -> Matched:
-        """Returns a share with its reads matched to writes."""
+        """Returns a share with its reads matched to writes.
+
+        It is done anew in each pass: to keep the result of every share would need the memory that is lacking.
+        """
         return match(replace(self.observed, transactions=share.rows), self.taken[share.txns])
 
     def versions(self, share: Share) -> tuple[Matched, Versions]:
-        """Returns a share matched, and its version orders."""
+        """Returns a share with its reads matched to writes, and the version orders of its keys."""
         matched = self.matched(share)
         return matched, versions(matched)
 
 
 @dataclass(frozen=True, slots=True)
 class FindCommitted(Pass):
-    """Finds the transactions that count as committed because somebody read from them."""
+    """Finds the transactions that count as committed because somebody read from them.
+
+    It is a pass of its own because another share may show that a transaction without an answer committed, and
+    then its versions count in this share, too.
+    """
 
     def __call__(self, share: Share) -> Ints:
         return share.txns[self.matched(share).taken]
@@ -78,7 +95,7 @@ class FindCommitted(Pass):
 
 @dataclass(frozen=True, slots=True)
 class FindDependencies(Pass):
-    """Finds the dependencies that the keys of a share show, and what is wrong in them."""
+    """Finds the dependencies between transactions by the keys of a share, and anomalies of single reads."""
 
     def __call__(self, share: Share) -> PassResult:
         matched, known = self.versions(share)
@@ -110,7 +127,10 @@ class FindDependencies(Pass):
 
 @dataclass(frozen=True, slots=True)
 class FindForcedOrders(Pass):
-    """Finds the orders of transactions that a level forces by the keys of a share, with their names."""
+    """Finds the edges that a level forces by the keys of a share (`columns.forced`).
+
+    Returns them with the names of their keys, which are numbered from 0 in this result; None: too many.
+    """
 
     world: World
     level: Client
@@ -120,18 +140,24 @@ class FindForcedOrders(Pass):
         found = forced(self.world, _reads(matched, share), _installed(matched, share), self.level)
         if found is None:
             return None
+        # Number the keys that edges name, so that only these names are sent back.
         codes, key = np.unique(found.key, return_inverse=True)
         return replace(found, key=key), [matched.columns.keys[code] for code in codes.tolist()]
 
 
 @dataclass(frozen=True, slots=True)
 class SelectTransactions(Pass):
-    """Selects what some transactions read, and all versions of the keys of a share that they touch."""
+    """Selects what some transactions read, and all versions of the keys of a share that they read or wrote.
+
+    `members`: one bool per transaction of the whole history.
+    """
 
     members: Bools
 
     def __call__(self, share: Share) -> tuple[Recovered, Orders]:
         found, orders = part(self.matched(share), self.members[share.txns])
+        # Translate to numbers of the whole history. A place becomes the number of the operation among all, so
+        # that the reads of a transaction can be ordered across shares.
         index = share.txns.tolist()
         first = share.rows.columns.first
         bare = Recovered(replace(self.observed, transactions=()))
@@ -160,13 +186,18 @@ class SelectTransactions(Pass):
 
 
 class Apart(Basis):
-    """By arrays, one share of the keys after the other."""
+    """The basis of verdicts by arrays, computed from one share of the keys after the other.
+
+    `explained`: whether the order of the file explains all reads. `lost_of`: the lost updates of all shares.
+    `ww_names`: the key of each ww. `reads`: those of all shares, until `world` is made of them.
+    """
 
     def __init__(self, observed: Observed) -> None:
         assert isinstance(observed.transactions, Listed)
         self.observed, self.listed = observed, observed.transactions
         self.bare = replace(observed, transactions=())
         self.taken = self.listed.status == COMMITTED
+        # A pass is spared where every transaction got an answer.
         if (self.listed.status == UNKNOWN).any():
             for more in self.listed.shares.each(FindCommitted(self.bare, self.taken)):
                 self.taken[more] = True
@@ -196,11 +227,12 @@ class Apart(Basis):
         self.world: World | None = None
 
     def everything(self) -> World:
-        """Returns what keys need to know of all transactions."""
+        """Returns what each share needs to know of all transactions; builds it on the first call."""
         if self.world is None:
             reader, writer, op = (
                 np.concatenate([np.empty(0, np.int64), *(each[at] for each in self.reads)]) for at in range(3)
             )
+            # The parts are freed now: they are as large as the whole.
             self.reads = []
             order = self.edges.session.astype(np.int64)
             self.world = World(self.listed.session, self.taken, order, ReadFrom(reader, writer, op))
@@ -229,13 +261,15 @@ class Apart(Basis):
         return self.lost_of
 
     def decide(self, level: Client) -> Answer:
-        # Made once, before the world is sent to others.
+        # These cache what they compute in `world`. Do it before the world is pickled for other processes, or
+        # each share would compute it again.
         world = self.everything()
         _ = world.seen() if level is Client.CAUSAL else world.read_from()
         parts, names = list[Forced](), list[str]()
         for found in self.listed.shares.each(FindForcedOrders(self.bare, self.taken, world, level)):
             if found is None:
                 return verdict(self.edges, None, Reasons(self.observed, self.ww_names, names))
+            # Each share numbers its keys from 0: shift them behind those of the shares before.
             parts.append(replace(found[0], key=found[0].key + len(names)))
             names += found[1]
         return verdict(self.edges, joined(parts), Reasons(self.observed, self.ww_names, names))
@@ -251,25 +285,29 @@ def _first(unordered: Sequence[Unordered]) -> Unordered | None:
     """Returns how many keys have no order in all, with the reason of the first one."""
     if not unordered:
         return None
+    # By name: shares come in any order, and the verdict must not depend on that.
     first = min(unordered, key=lambda each: each.key)
     return Unordered(sum(each.count for each in unordered), first.key, first.reason)
 
 
 NO_SMALL = NO_ARCS.astype(np.int32)
+"""No arcs, as 32-bit numbers: concatenated with others it keeps them small."""
 
 
 def _small(arcs: Arcs) -> Arcs:
-    """Returns arcs in half the space."""
+    """Returns arcs as 32-bit numbers, in half the space: dependencies are most of what is held in memory."""
     return arcs.astype(np.int32)
 
 
 def _reads(matched: Matched, share: Share) -> Reads:
-    """Returns the reads of a share by indexes among all transactions and operations."""
+    """Returns the reads of a share, with the numbers of transactions and operations in the whole history."""
     reads = matched.reads
+    # INITIAL is -1, which would pick the last transaction of the share.
     writer = np.where(reads.writer == INITIAL, INITIAL, share.txns[reads.writer])
     return Reads(share.txns[reads.reader], writer, reads.key, share.ops[reads.op], reads.value)
 
 
 def _installed(matched: Matched, share: Share) -> Installed:
+    """Returns the versions of a share, with the numbers of transactions in the whole history."""
     installed = matched.installed
     return Installed(installed.key, share.txns[installed.txn], installed.op, installed.starts)

@@ -1,9 +1,11 @@
-"""Whether an order of transactions explains a history: by edges that are forced, then by a solver.
+"""Decide whether the alternatives of a polygraph can be chosen so that no cycle closes, as Cobra and PolySI
+do.
 
-An alternative of a polygraph is excluded if one of its arcs leads back along a way that every order keeps;
-then the other one is kept. That goes on as long as it finds something, and decides nearly everything. What is
-left open is a formula with one variable for each pair. A solver proposes choices; each cycle that they close
-becomes a clause, until a proposal closes none, or there is no further one.
+First by forced edges: if an arc of one alternative would close a cycle with arcs that every order keeps, that
+alternative is excluded and the other one is kept. This is repeated until it finds nothing more; it decides
+nearly everything, and it gives a reason in words. What is left open becomes a formula for a SAT solver, with
+one variable per pair of writers. The solver proposes choices, each cycle that they close is added as a
+clause, and so on, until a proposal closes no cycle or none is left (lazy clause generation).
 """
 
 from __future__ import annotations
@@ -26,13 +28,16 @@ from dvs_model.observed.client import shortened
 from dvs_model.observed.seen import Observed
 
 TOLD = 12
-"""Orders of two writes that are explained, of those that a refutation needs."""
+"""Excluded alternatives that are explained in words. A refutation may need hundreds, which nobody reads."""
 
 AT_ONCE = 400
-"""Arcs of a proposal through which cycles are looked for before the next proposal."""
+"""Chosen arcs of one proposal through each of which a cycle is looked for before the next proposal.
+
+More cycles for each proposal mean fewer proposals, and one search each. Also the block size in `_exclusive`.
+"""
 
 DENSE = 5_000
-"""Open arcs up to which all pairs of them that close a cycle become clauses at once."""
+"""Open arcs up to which all pairs of them are tested in advance; the pairs are quadratically many."""
 
 
 NOT_FOUND = "no order was found in {steps:,} steps, and none was excluded"
@@ -41,7 +46,10 @@ UNEXPLAINED = "no order of the transactions explains what was read"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Whether an order exists; None: it is left open. `because`: in words; `txns`: by index, who shows it."""
+    """The answer: whether an order exists; None: it is left open.
+
+    `because`: why no order exists, in words. `txns`: the indexes of the transactions that these words name.
+    """
 
     exists: bool | None
     because: str = ""
@@ -49,16 +57,17 @@ class Found:
 
 
 def ordering(graph: Polygraph, observed: Observed, steps: int) -> Found:
-    """Returns whether the alternatives of a graph can be chosen so that nothing closes a cycle.
+    """Returns whether the alternatives of a graph can be chosen so that no cycle closes.
 
-    `steps`: conflicts that the solver may meet. Without the solver what forced edges do not decide is open.
+    `steps`: conflicts that the solver may meet (a count, not a time, so that verdicts are repeatable). If the
+    solver is not installed, what forced edges do not decide stays open.
     """
     deciding = _Deciding(graph, observed)
     return deciding.forced() or (deciding.solved(steps) if solver() else Found(None))
 
 
 def solver() -> bool:
-    """Tells whether the solver is installed: the extra `solver`."""
+    """Tells whether the solver is installed, which is the optional dependency `solver` (python-sat)."""
     return find_spec("pysat") is not None
 
 
@@ -72,11 +81,14 @@ WORDS = {
 
 
 class _Deciding:
-    """A graph that is being decided.
+    """A graph while it is being decided.
 
-    `kept`: the arcs that every order keeps, found so far; `round`, `side`: by arc when it was found, and the
-    alternative that it is of (-1: none). `out`: by alternative the arc that excludes it, and the round.
-    `open`: the arcs of the pairs that are open.
+    Alternatives are numbered: 2p and 2p + 1 are those of pair p, so `side ^ 1` is the other one of `side`.
+    `kept`: the arcs found so far that every order keeps. `round`, `side`: one int64 per kept arc, the round
+    in which it was found, and the alternative that it belongs to (-1: none). `out`: a row (tail, head, round)
+    per alternative, the arc that excludes it and the round in which it did; -1: not excluded. `open`: the
+    arcs of pairs of which neither alternative is excluded. Rounds keep explanations well-founded: what
+    excludes an alternative in round r uses only arcs of rounds up to r.
     """
 
     def __init__(self, graph: Polygraph, observed: Observed) -> None:
@@ -91,7 +103,7 @@ class _Deciding:
     # Forced edges
 
     def forced(self) -> Found | None:
-        """Adds what is forced until nothing more is; returns the verdict if that decides it."""
+        """Adds forced edges until there are no more; returns the verdict if they decide it, else None."""
         count = self.graph.vertices
         order = order_of(count, self.kept.arcs)
         if order is not None and self.graph.pairs:
@@ -105,6 +117,7 @@ class _Deciding:
             chosen = np.zeros(len(self.out), np.bool_)
             chosen[kept] = True
             self.keep(self.open, chosen[self.open.of])
+            # A pair is closed if either of its alternatives was chosen: `^ 1` swaps the two.
             closed = chosen | chosen[np.arange(len(chosen)) ^ 1]
             still = ~closed[self.open.of]
             self.open = Sides(self.open.of[still], self.open.arcs.kept(still))
@@ -115,12 +128,17 @@ class _Deciding:
         return self.refutation(self.circle(), ()) if order is None else Found(True)
 
     def refuted(self) -> int | None:
-        """Returns a pair of which both alternatives are excluded; None: there is none."""
+        """Returns a pair with both alternatives excluded, so that no order exists; None: there is none."""
         both = np.flatnonzero((self.out[0::2, 2] >= 0) & (self.out[1::2, 2] >= 0))
         return int(both[0]) if len(both) else None
 
     def exclude(self, order: Ints, sides: Sides) -> Ints:
-        """Excludes alternatives with an arc that leads back; returns those that are kept because of it."""
+        """Excludes each alternative with an arc that would close a cycle; returns the alternatives kept
+        instead.
+
+        An arc closes a cycle if its head reaches its tail along kept arcs. `order`: the vertices, so that
+        every kept arc leads forward.
+        """
         arcs = sides.arcs.arcs
         back = np.flatnonzero(reachable(order, self.kept.arcs, arcs[:, ::-1]))
         excluded, first = np.unique(sides.of[back], return_index=True)
@@ -128,7 +146,11 @@ class _Deciding:
         return np.asarray(excluded ^ 1)
 
     def keep(self, sides: Sides, chosen: Bools) -> None:
-        """Adds arcs of alternatives."""
+        """Adds arcs of alternatives to those that every order keeps. `chosen`: which arcs of `sides`.
+
+        Of several arcs between the same two vertices the first one stays: it was found earliest, and needs
+        the shortest explanation.
+        """
         every = together((self.kept, sides.arcs.kept(chosen)))
         added = int(chosen.sum())
         rounds = np.concatenate((self.round, np.full(added, self.rounds + 1)))
@@ -137,12 +159,15 @@ class _Deciding:
         self.kept, self.round, self.side = every.kept(first), rounds[first], side[first]
 
     def begin(self, order: Ints) -> None:
-        """Decides pairs by the order of their writes alone, and makes the arcs of what is left open.
+        """Decides pairs by the order of their writes alone, and makes the arcs of the pairs left open.
 
-        Keys that many have written are ordered by then, mostly: of these only neighbours need arcs.
+        A pair has one arc for the order of its writes, and one for each reader of either version. To make
+        all of them for a key with thousands of writers would be too much. But most pairs are decided by the
+        first arc already, and of decided pairs only neighbours in the version order need their other arcs.
         """
         graph = self.graph
         self.exclude(order, graph.order_arcs())
+        # A pair has a row for each key that both wrote; rows share the fate of their pair.
         number = graph.pair[:, 0]
         second_first = self.out[2 * number, 2] >= 0
         known = second_first | (self.out[2 * number + 1, 2] >= 0)
@@ -159,18 +184,22 @@ class _Deciding:
     # The solver
 
     def solved(self, steps: int) -> Found:
-        """Decides what forced edges leave open."""
+        """Decides with a SAT solver what forced edges leave open. `steps`: the conflicts that it may meet."""
+        # Imported here because the solver is optional.
         from pysat.solvers import Glucose4
 
         order = order_of(self.graph.vertices, self.kept.arcs)
         assert order is not None
         arcs, of = self.open.arcs.arcs, self.open.of
+        # An arc along a way that is kept anyway adds nothing.
         needed = ~reachable(order, self.kept.arcs, arcs)
         arcs, of = arcs[needed], of[needed]
         pairs, which = np.unique(of // 2, return_inverse=True)
+        # One variable per pair, from 1: true is its alternative 2p, false is 2p + 1. The literal of an arc is
+        # true if its alternative is chosen.
         literal = (which + 1) * np.where(of % 2, -1, 1)
         with Glucose4() as formula:
-            # Without a clause a variable has no value.
+            # Each variable needs a clause, or the model gives it no value: "a or not a" always holds.
             formula.append_formula([[at, -at] for at in range(1, len(pairs) + 1)])
             formula.append_formula(_exclusive(order, self.kept.arcs, arcs, literal))
             while True:
@@ -188,8 +217,12 @@ class _Deciding:
                 formula.append_formula(clauses)
 
     def cycles(self, chosen: Arcs, literal: Ints) -> list[list[int]]:
-        """Returns clauses that exclude cycles of a proposal; none: it closes no cycle."""
+        """Returns clauses that exclude cycles of a proposal; empty: the proposal closes no cycle.
+
+        `chosen`, `literal`: the arcs of the chosen alternatives, and the literal of each.
+        """
         arcs = np.concatenate((self.kept.arcs, chosen))
+        # 0 marks an arc that every order keeps: it is no choice, so it is in no clause.
         literals = np.concatenate((np.zeros(len(self.kept.arcs), np.int64), literal))
         labels = labels_of([arcs], self.graph.vertices)
         inside = np.flatnonzero(labels[arcs[:, 0]] == labels[arcs[:, 1]])
@@ -197,7 +230,7 @@ class _Deciding:
         for (tail, head), of in zip(arcs[inside].tolist(), literals[inside].tolist(), strict=True):
             ways.setdefault(tail, []).append((head, of))
         open_ = inside[literals[inside] != 0]
-        # Spread over all of them: neighbours lie on the same cycles.
+        # Take arcs at equal distances: neighbours in the array mostly lie on the same cycles.
         taken = open_[:: max(1, len(open_) // AT_ONCE)]
         found = {
             _clause(ways, tail, head, of)
@@ -208,17 +241,20 @@ class _Deciding:
     # Words
 
     def circle(self) -> list[int]:
-        """Returns the arcs of a cycle of what every order keeps."""
+        """Returns a cycle of kept arcs, as places in `kept`. There is one: call it only then."""
         arcs = self.kept.arcs
         labels = labels_of([arcs], self.graph.vertices)
         inside = np.flatnonzero(labels[arcs[:, 0]] == labels[arcs[:, 1]])
-        # One that was found early needs the least explanation.
+        # An arc of an early round depends on few others, so it needs the shortest explanation.
         first = int(inside[np.argmin(self.round[inside])])
         tail, head = arcs[first].tolist()
         return [first, *self.way(head, tail, int(self.round.max()))]
 
     def way(self, start: int, goal: int, last: int) -> list[int]:
-        """Returns the arcs of a shortest way among those that were found up to a round."""
+        """Returns a shortest way along the arcs found up to round `last`, as places in `kept`.
+
+        Later arcs are left out: they may follow from the very thing that the way is to explain.
+        """
         known = np.flatnonzero(self.round <= last)
         arcs = self.kept.arcs[known]
         steps = list(pairwise(Ways(arcs).shortest(start, goal)))
@@ -227,7 +263,11 @@ class _Deciding:
         return [number[step] for step in steps]
 
     def refutation(self, circle: Sequence[int], excluded: Sequence[int]) -> Found:
-        """Returns why no order is left: arcs of a cycle, or both alternatives of a pair that are excluded."""
+        """Returns why no order is left, in words.
+
+        `circle`: the arcs of a cycle, or `excluded`: both alternatives of one pair. An explanation may depend
+        on alternatives that were excluded earlier; these wait in a queue and are explained after it.
+        """
         txns, told, done = dict[int, None](), list[str](), set(excluded)
         waiting = deque(excluded)
         if circle:
@@ -248,7 +288,10 @@ class _Deciding:
         return Found(False, ". ".join(told), tuple(txns))
 
     def said(self, arcs: Sequence[int], txns: dict[int, None], waiting: deque[int], done: set[int]) -> str:
-        """Returns arcs in words, and notes the alternatives whose exclusion they depend on."""
+        """Returns arcs in words, and queues the excluded alternatives that they depend on.
+
+        An arc of an alternative is kept because the other alternative, `^ 1`, was excluded.
+        """
         words = []
         for at in arcs:
             tail, head = (end % self.graph.count for end in self.kept.arcs[at].tolist())
@@ -268,27 +311,34 @@ class _Deciding:
 
 
 def _first(count: int, arcs: Arcs) -> Ints:
-    """Returns which arcs are the first ones between their vertices."""
+    """Returns the places of arcs without repetition: the first arc between each two vertices."""
     _, first = np.unique(arcs[:, 0] * count + arcs[:, 1], return_index=True)
     return np.asarray(first, np.int64)
 
 
 def _neighbours(graph: Polygraph, rows: Ints, second_first: Bools, order: Ints) -> Ints:
-    """Returns the rows, by place, of decided pairs that no third writer of the key lies between.
+    """Returns places in `rows` of the decided pairs that are neighbours in the version order of their key.
 
-    Only the first one that is later than a writer is asked whether it lies between.
+    If a third writer lies between two, their arcs follow from those of the two closer pairs. Only one writer
+    is tested, the earliest that is known to be later than the first of the pair. If it does not lie between,
+    the pair counts as neighbours: an arc too many does no harm.
+
+    `rows`: places in `graph.pair`. `second_first`: by row, whether the second transaction wrote first.
     """
     place = np.empty(graph.vertices, np.int64)
     place[order] = np.arange(len(order))
     _, key, a, b = graph.pair[rows].T
     first, second = np.where(second_first, b, a), np.where(second_first, a, b)
+    # The vertex of a transaction's writes is its second one, if it has two.
     written = place[second + graph.vertices - graph.count]
+    # Sorted by (key, first) and then by when the other wrote: the first of each group is the nearest writer.
     code = key * graph.count + first
     by = np.lexsort((written, code))
     begins = np.ones(len(by), np.bool_)
     begins[1:] = code[by][1:] != code[by][:-1]
     nearest = np.empty(len(by), np.int64)
     nearest[by] = second[by][np.flatnonzero(begins)[np.cumsum(begins) - 1]]
+    # The nearest writer lies between if "nearest before second" is a decided pair of the same key.
     known = np.sort(code * graph.count + second)
     wanted = (key * graph.count + nearest) * graph.count + second
     at = np.minimum(below(known, wanted), len(known) - 1)
@@ -297,13 +347,18 @@ def _neighbours(graph: Polygraph, rows: Ints, second_first: Bools, order: Ints) 
 
 
 def _exclusive(order: Ints, kept: Arcs, arcs: Arcs, literal: Ints) -> list[list[int]]:
-    """Returns clauses: of two open arcs that close a cycle together, one does not hold."""
+    """Returns a clause for each two open arcs that close a cycle together: one of them does not hold.
+
+    They only spare the solver proposals that must fail. A cycle that is not excluded here is found by
+    `_Deciding.cycles` later.
+    """
     if len(arcs) > DENSE:
         return []
     clauses = set[tuple[int, int]]()
     for begin in range(0, len(arcs), AT_ONCE):
         some = np.arange(begin, min(begin + AT_ONCE, len(arcs)))
         i, j = (each.ravel() for each in np.meshgrid(some, np.arange(len(arcs)), indexing="ij"))
+        # A cycle: the head of i reaches the tail of j, and the head of j reaches the tail of i.
         there = reachable(order, kept, np.column_stack((arcs[i, 1], arcs[j, 0])))
         i, j = i[there], j[there]
         back = reachable(order, kept, np.column_stack((arcs[j, 1], arcs[i, 0])))
@@ -312,7 +367,13 @@ def _exclusive(order: Ints, kept: Arcs, arcs: Arcs, literal: Ints) -> list[list[
 
 
 def _clause(ways: Mapping[int, Sequence[tuple[int, int]]], tail: int, head: int, of: int) -> tuple[int, ...]:
-    """Returns a clause that excludes a cycle through an arc with few choices in it."""
+    """Returns a clause that excludes a cycle through an arc, with as few choices as possible.
+
+    A short clause excludes more proposals. So this is a search from the head back to the tail in which a kept
+    arc costs 0 and a chosen one costs 1 (a breadth-first search with a queue that has two ends).
+
+    `ways`: by tail the (head, literal) of its arcs; literal 0: a kept arc. `of`: the literal of the arc.
+    """
     cost, before = {head: 0}, dict[int, tuple[int, int]]()
     queue, done = deque([head]), set[int]()
     while tail not in done:

@@ -1,4 +1,8 @@
-"""What the timestamps of a database tell, where clients recorded them."""
+"""Judge what needs the database's own start and commit timestamps, where clients recorded them.
+
+Adya's definition of snapshot isolation (PL-SI) is about starts and commits: G-SIa, and cycles with start
+order.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,10 @@ def interference(basis: Basis) -> PhenomenonVerdict:
 
 
 def stamps(basis: Basis) -> Windows:
-    """Returns the windows by the timestamps of the database; a commit at a start is before it."""
+    """Returns a row (begin, end) per transaction by the timestamps of the database; NaN: it has none.
+
+    A commit with the same timestamp as a start comes before the start: that snapshot sees it.
+    """
     points = sorted(
         {p for each in basis.observed.transactions for p in (each.start, each.commit) if p is not None}
     )
@@ -32,6 +39,9 @@ def stamps(basis: Basis) -> Windows:
     for index in np.flatnonzero(basis.taken).tolist():
         each = basis.observed.transactions[index]
         if each.start is not None and each.commit is not None:
+            # Timestamps are numbered in their order. Half a step puts a start after a commit of the same
+            # number. A transaction whose commit is not after its start (one that only read) still ends after
+            # it began.
             start, commit = place[each.start], place[each.commit]
             found[index] = start + 0.5, max(commit, start + 0.75)
     return found

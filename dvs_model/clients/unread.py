@@ -1,9 +1,10 @@
-"""Appends that no read shows: the orders in which they may stand, and what is so in each of these orders.
+"""Judge appends that no read shows by trying every order in which they may stand.
 
-They come after the longest list that was read. Where their transactions are on no cycle with each other, an
-order that closes no cycle is taken: it is sound for levels without cycles, and weaker levels hold with them.
-Of those in one knot of dependencies every order counts: a phenomenon is present if it is so in all of them,
-and unknown if it is so in some. The knots do not touch each other, so that each has its own orders.
+Such appends come after the longest list that was read, in an order that nobody saw. Where their transactions
+lie on no cycle with each other, one order that closes no cycle is assumed: a level that forbids all cycles
+then holds, and so do weaker levels. Inside one knot (a strongly connected component of the dependencies) each
+order is judged: a phenomenon is present if all orders show it, and unknown if some do. Knots share no cycle,
+so each is judged apart, and the numbers of orders add up instead of being multiplied.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ BY_ORDER_IN_TIME = (P.G1C_REALTIME, P.G_SINGLE_REALTIME)
 """Beside the order of sessions and of time, also a cycle as such may depend on which order is convenient."""
 
 MOST_ORDERS = 24
-"""Orders of one knot that are looked at."""
+"""Limit of orders for one knot: 4!, four appends to one key. Each order costs an analysis of the knot."""
 
 MOST_JUDGED = 200
-"""Orders of all knots together that are looked at."""
+"""Limit of orders for all knots together."""
 
 EVERY = "in whatever order appends stand that no read shows, they close a cycle that is forbidden"
 OPEN = "it depends on the order of appends that no read shows"
@@ -47,9 +48,10 @@ MANY = "the appends that no read shows may stand in too many orders"
 
 @dataclass(frozen=True, slots=True)
 class Knot:
-    """Transactions on cycles with each other. `tails`: by key those that appended what no read shows.
+    """A strongly connected component of dependencies that has several unread appends to one key.
 
-    `found`, `known`: what these transactions read, and the versions of the keys that they read or wrote.
+    `members`: its transactions. `tails`: by key the members with an append that no read shows. `found`,
+    `known`: what the members read, and the versions of the keys that they read or wrote.
     """
 
     members: Sequence[int]
@@ -58,22 +60,25 @@ class Knot:
     known: Orders
 
     def part(self, chosen: Chosen) -> Part:
-        """Returns the part of the history that is about these transactions, with orders of appends."""
+        """Returns the part of the history that is about the members, with chosen orders of unread appends."""
         return Part(self.found, self.known, set(self.members), chosen=chosen)
 
     @property
     def count(self) -> int:
-        """How many orders there are."""
+        """How many orders its unread appends may have, over all keys."""
         return prod(factorial(len(tail)) for tail in self.tails.values())
 
     def orders(self) -> Iterator[Chosen]:
-        """Yields every order of its appends."""
+        """Yields every combination of orders of its unread appends."""
         for each in product(*map(permutations, self.tails.values())):
             yield dict(zip(self.tails, ([order] for order in each), strict=True))
 
 
 def knots_of(found: Recovered, known: Orders, labels: Ints) -> list[Knot]:
-    """Returns the knots with several such appends to one key. `labels`: by transaction its knot."""
+    """Returns the knots with several unread appends to one key.
+
+    `labels`: one int64 per transaction, its strongly connected component.
+    """
     tails: dict[int, dict[str, list[int]]] = {}
     for key, tail in known.tails.items():
         if len(tail) > 1:
@@ -83,7 +88,7 @@ def knots_of(found: Recovered, known: Orders, labels: Ints) -> list[Knot]:
                 tails.setdefault(label, {})[key] = sorted(np.array(tail)[of == label].tolist())
     inside = np.isin(labels, list(tails))
     at: dict[int, int] = {index: int(labels[index]) for index in np.flatnonzero(inside).tolist()}
-    # Once for all knots, of which there may be thousands.
+    # One pass over reads and versions for all knots: there may be thousands of knots.
     members: dict[int, list[int]] = {label: [] for label in tails}
     for index, label in at.items():
         members[label].append(index)
@@ -105,7 +110,7 @@ def knots_of(found: Recovered, known: Orders, labels: Ints) -> list[Knot]:
 def _part(
     found: Recovered, known: Orders, reads: list[Observation], keys: set[str]
 ) -> tuple[Recovered, Orders]:
-    """Returns some reads, and all versions of some keys."""
+    """Returns the history of some reads, with all versions of some keys."""
     made = Recovered(found.observed, taken=found.taken, reads=reads)
     made.installed = {key: found.installed[key] for key in keys if key in found.installed}
     made.placed = {key: found.placed[key] for key in keys if key in found.placed}
@@ -118,10 +123,12 @@ def _part(
 
 @dataclass(slots=True)
 class Decided:
-    """What the orders of knots decide. `present`: what is so in each order of one of them, with a first one.
+    """What the orders of unread appends decide.
 
-    `forced`: what is so in each order that has not a cycle without anti-dependencies instead: no level that
-    forbids both can hold. `open`: what is so in some orders, or may be, with the reason.
+    `present`: phenomena that every order of some knot shows, each with the first order and its verdict.
+    `forced`: phenomena of which every order of some knot shows either the phenomenon or a cycle without
+    anti-dependencies: no level that forbids both can hold. `open`: phenomena that some orders show, or that
+    were not judged in all, with the reason.
     """
 
     present: dict[Phenomenon, tuple[Chosen, PhenomenonVerdict]] = field(default_factory=dict)
@@ -129,7 +136,7 @@ class Decided:
     open: dict[Phenomenon, str] = field(default_factory=dict)
 
     def verdict(self, phenomenon: Phenomenon, plain: PhenomenonVerdict) -> PhenomenonVerdict:
-        """Returns the verdict on a phenomenon, of which `plain` is the one by what is certain."""
+        """Returns the verdict on a phenomenon. `plain`: the verdict by certain dependencies alone."""
         if isinstance(plain, Present):
             return plain
         if phenomenon in self.present:
@@ -143,11 +150,13 @@ def decided(
     cycle: Phenomenon,
     judged: Callable[[Knot, Chosen], Mapping[Phenomenon, PhenomenonVerdict]],
 ) -> Decided:
-    """Returns what every order of knots decides of some phenomena.
+    """Returns what the orders of unread appends decide of some phenomena.
 
-    `cycle`: the one of cycles without anti-dependencies. `judged`: the verdicts in one order.
+    `cycle`: the phenomenon of cycles without anti-dependencies. `judged`: from a knot and an order to the
+    verdicts on the phenomena and on `cycle`.
     """
     made, left = Decided(), MOST_JUDGED
+    # Knots with few orders first, so that the budget serves as many knots as possible.
     for knot in sorted(knots, key=lambda each: each.count):
         wanted = [phenomenon for phenomenon in phenomena if phenomenon not in made.present]
         left -= knot.count
@@ -172,7 +181,7 @@ def decided(
 
 
 def joined(chosen: Iterable[Chosen]) -> Chosen:
-    """Returns the orders of several knots, each once."""
+    """Joins the orders of several knots into one choice; of two orders of one append the first stays."""
     found: dict[str, list[Sequence[int]]] = {}
     for each in chosen:
         for key, orders in each.items():

@@ -1,7 +1,8 @@
-"""Client-side levels by name: with sessions, without them, in real time; and the session guarantees.
+"""Decide variants of the client-side levels by name, and the session guarantees (Terry and others 1994).
 
 A level keeps the order of each session. Its *strict* variant keeps real time: who ended before another one
-began comes before it, and is visible to it. *Without sessions* it keeps neither.
+began comes before it, and is visible to it (strict serializability, for one). *Without sessions* a level
+keeps neither; that is what Elle and Adya call serializable.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dvs_model.theory.names import Phenomenon
 DIRTY = ("aborted read", "intermediate read")
 
 MOST = 200_000
-"""Transactions up to which guarantees and strict levels are decided."""
+"""Transactions up to which guarantees and strict levels are decided: they need objects for each read."""
 
 DISAGREE = "the order of the file and :time do not agree on when transactions began and ended"
 
@@ -35,9 +36,11 @@ VARIANTS: Mapping[str, Named] = {
 
 @dataclass(slots=True)
 class Variants:
-    """The verdicts on variants. `plain`: those on the levels. `present`: the phenomena that are.
+    """The verdicts on variants of one history.
 
-    `serial`: dependencies, sessions and real time are known to close no cycle.
+    `plain`: the verdicts on the levels as such, which keep sessions. `present`: the phenomena that are
+    present. `serial`: whether dependencies, sessions and real time are known to close no cycle. `known`: the
+    verdicts so far, by the order that is kept.
     """
 
     answers: Answers
@@ -57,7 +60,7 @@ class Variants:
                 return self.answers.hidden(self.known[order][level])
 
     def of(self, order: Order) -> Mapping[Client, Answer]:
-        """Returns the verdicts on all levels with an order of transactions."""
+        """Returns the verdicts on all levels if they keep `order`."""
         answers, records = self.answers, self.answers.basis.observed.records
         if order is Order.NONE:
             return self.without_sessions()
@@ -75,14 +78,18 @@ class Variants:
             return found
         other = answers.with_order(order, self.present, by_time)
         both = {level: self.agreed(level, found[level], other[level]) for level in Client}
-        # The phenomena that decide it are those of both orders.
+        # Phenomena of real time decide it, and `present` has those that both orders show, not those of one.
+        # So it is taken from snapshot isolation, which is stronger: if that holds, this holds as well.
         both[Client.PARALLEL] = both[Client.SNAPSHOT]
         if both[Client.SNAPSHOT].holds is False:
             both[Client.PARALLEL] = Answer(None, DISAGREE)
         return both
 
     def without_sessions(self) -> Mapping[Client, Answer]:
-        """Returns the verdicts on all levels where no order of transactions is kept."""
+        """Returns the verdicts on all levels if they keep no order of transactions.
+
+        Less is demanded then, so what holds with sessions holds without them.
+        """
         excluded = self.answers.excluded(sessions=False)
         if excluded is not None:
             return dict.fromkeys(Client, excluded)
@@ -94,7 +101,11 @@ class Variants:
         }
 
     def agreed(self, level: Client, first: Answer, second: Answer) -> Answer:
-        """Returns the verdict where the order of the file and its times differ: what both say counts."""
+        """Returns the verdict where the order of the file and its times differ.
+
+        Real time is what both say, so fewer pairs than each of them has. So the level holds if it holds by
+        one of them, and is violated if it is violated without real time; else it stays open.
+        """
         for each in (first, second):
             if each.holds:
                 return each
@@ -113,10 +124,10 @@ class Variants:
         excluded = self.answers.excluded()
         if excluded is not None:
             dirty = {finding.name for finding in self.answers.basis.findings} <= {*DIRTY}
-            # What was read of others is no matter of sessions.
+            # An aborted or intermediate read says nothing about the order that a session sees: unknown.
             return Answer(None, excluded.because) if dirty else excluded
         if self.plain[Client.CAUSAL].holds:
-            # Causal consistency is all of them at once.
+            # Causal consistency implies all four guarantees.
             return self.plain[Client.CAUSAL]
         if len(self.answers.basis.observed.transactions) > MOST:
             return Answer(None, "there are too many transactions for it")
