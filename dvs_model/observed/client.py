@@ -1,9 +1,11 @@
-"""The levels that clients can ask for, defined without version orders (Biswas and Enea 2019).
+"""Define the client-side levels without version orders (Biswas and Enea 2019), for Adya's need them.
 
-A level holds if some order of the transactions that keeps sessions and read dependencies satisfies its axiom:
-which version of a key a transaction may have read, given who wrote it before. Up to causal consistency the
-axiom forces edges, and the level holds exactly if these close no cycle. For prefix consistency, snapshot
-isolation and serializability an order is searched, within a budget of steps.
+A level holds if some order of the transactions that keeps sessions and read dependencies satisfies its axiom.
+The axiom says which version of a key a transaction must not have read: one that is older than a version it
+had seen, where the levels differ in what counts as seen. Up to causal consistency the axiom forces edges, and
+the level holds exactly if these close no cycle; Plume and AWDIT check the same levels. For prefix
+consistency, snapshot isolation and serializability an order is searched (`observed.search`,
+`clients.ordering`).
 """
 
 from __future__ import annotations
@@ -22,14 +24,14 @@ from dvs_model.observed.recover import INITIAL, Observation, Recovered
 from dvs_model.observed.seen import Observed
 
 MOST_CLOCKS = 60_000_000
-"""Transactions times sessions up to which causal consistency is decided."""
+"""Limit of transactions times sessions for causal consistency: each may need an entry of a vector clock."""
 
 
 WORK = 400_000
-"""Edges through which a short cycle is searched, times the edges on cycles."""
+"""Budget of the search for a short cycle to show: edges tried, times the edges that each try may visit."""
 
 SHOWN = 5
-"""Steps at the beginning and at the end of a cycle that are said."""
+"""Steps of a long cycle that are shown at its beginning, and at its end."""
 
 
 class Client(Enum):
@@ -46,7 +48,7 @@ class Client(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The verdict on a level. `holds`: None: not decided. `because`: a cycle in words, or the reason."""
+    """The verdict on a level. `holds`: None: not decided. `because`: a cycle or a reason, in words."""
 
     holds: bool | None
     because: str = ""
@@ -57,12 +59,14 @@ TOO_MANY = Answer(None, "there are too many transactions and sessions for it")
 
 @dataclass(slots=True)
 class Problem:
-    """What the levels are decided from: transactions by index, in the order of their sessions.
+    """What the levels are decided from. Transactions are indexes of the history.
 
-    `writes`: by transaction the keys that it installed. `reads`: by transaction its reads from others, in
-    its order. `session`, `within`: by transaction its session and its place in it. `wr`: who read from whom.
-    `so`: neighbours in sessions. `ww`: neighbours in known version orders, with the key; `before`: by key and
-    writer the writer of the version before. `time`: who ended right before whom began, if that counts.
+    `count`: the number of transactions. `writes`: by transaction the keys of which it installed a version.
+    `writers`: by key the transactions that did. `reads`: by transaction its reads from others, in its order.
+    `chains`: the transactions of each session, in its order. `session`, `within`: by transaction its session
+    and its place in it. `wr`: writer and reader of each read. `so`: neighbours in sessions. `ww`: neighbours
+    in known version orders, with the key. `before`: by key and writer the writer of the previous version,
+    where known. `time`: pairs of which the first ended before the second began, if real time is kept.
     """
 
     found: Recovered
@@ -81,7 +85,10 @@ class Problem:
 
 
 def problem(found: Recovered, orders: Orders, *, sessions: bool, time: Sequence[Pair] = ()) -> Problem:
-    """Returns the problem of a history; without `sessions` each transaction is in one of its own."""
+    """Returns what the levels of a history are decided from.
+
+    `sessions`: whether the order of sessions is kept; else each transaction is a session of its own.
+    """
     made = Problem(found, len(found.observed.transactions), time=time)
     for key, writers in found.installed.items():
         made.writers[key] = sorted(writers)
@@ -114,6 +121,8 @@ def _add_orders(made: Problem, orders: Orders) -> None:
             made.before[key, after] = before
             if before != INITIAL:
                 made.ww[before, after] = key
+        # A tail has no order, so its versions have no known predecessor; but all come after the last known
+        # one.
         for after in orders.tails.get(key, ()):
             if order:
                 made.ww[order[-1], after] = key
@@ -144,6 +153,7 @@ def forced(made: Problem, level: Client) -> dict[Pair, Reason] | None:
 
 
 def _read_committed(made: Problem) -> dict[Pair, Reason]:
+    """Returns the edges if a transaction has seen the writers from which it has read so far, read by read."""
     edges: dict[Pair, Reason] = {}
     for reads in made.reads.values():
         sources: dict[int, None] = {}
@@ -160,6 +170,11 @@ def _read_committed(made: Problem) -> dict[Pair, Reason]:
 
 
 def _read_atomic(made: Problem) -> dict[Pair, Reason]:
+    """Returns the edges if a transaction has seen its session so far, and all writers from which it reads.
+
+    `newest`: by key the writers from which the transaction reads, in whatever order. `last`: by key the last
+    writer of the session; earlier ones come before it by the order of the session.
+    """
     edges: dict[Pair, Reason] = {}
     for chain in made.chains:
         last: dict[str, int] = {}
@@ -183,7 +198,11 @@ def _read_atomic(made: Problem) -> dict[Pair, Reason]:
 
 
 def _happened(made: Problem, pairs: Collection[Pair], rule: str) -> dict[Pair, Reason] | None:
-    """Returns what is forced if a transaction has seen everything before it, by pairs at any distance."""
+    """Returns the edges if a transaction has seen everything that happened before it; None: too many.
+
+    `pairs`: the edges of "happened before"; what is reachable along them happened before. Vector clocks hold
+    that: an entry is how many transactions of a session happened before. `rule`: the name for the words.
+    """
     if made.count * len(made.chains) > MOST_CLOCKS:
         return None
     below: list[list[int]] = [[] for _ in range(made.count)]
@@ -191,12 +210,14 @@ def _happened(made: Problem, pairs: Collection[Pair], rule: str) -> dict[Pair, R
     for tail, head in pairs:
         below[tail].append(head)
         above[head].append(tail)
+    # Transactions on a cycle of `pairs`, and those after one, are left out: the cycle decides the level.
     order = topological(sorted(made.found.taken), below)
     by_session: dict[str, dict[int, list[int]]] = {}
     for key, writers in made.writers.items():
         places = by_session[key] = {}
         for index in writers:
             places.setdefault(made.session[index], []).append(made.within[index])
+    # A clock is freed when all successors have taken it, so that few are held at a time.
     clocks: dict[int, list[int]] = {}
     waiting = {index: len(below[index]) for index in order}
     edges: dict[Pair, Reason] = {}
@@ -213,6 +234,8 @@ def _happened(made: Problem, pairs: Collection[Pair], rule: str) -> dict[Pair, R
         clocks[index] = clock
         for read in made.reads.get(index, ()):
             for at, written in by_session.get(read.key, {}).items():
+                # The last writer of the key among those of this session that happened before. The earlier
+                # ones come before it by the order of the session.
                 number = bisect_left(written, clock[at])
                 if number:
                     other = made.chains[at][written[number - 1]]
@@ -222,18 +245,20 @@ def _happened(made: Problem, pairs: Collection[Pair], rule: str) -> dict[Pair, R
 
 
 def decide(made: Problem, level: Client) -> Answer:
-    """Returns the verdict on a level up to CAUSAL, exactly."""
+    """Returns the verdict on a level up to CAUSAL. It is exact, unless there are too many edges."""
     order = dict.fromkeys(made.so, ("session", "")) | dict.fromkeys(made.time, ("real time", ""))
     return settled(made, forced(made, level), order)
 
 
 def settled(made: Problem, edges: Mapping[Pair, Reason] | None, order: Mapping[Pair, Reason]) -> Answer:
-    """Returns whether edges that are forced close a cycle with dependencies and an order of transactions.
+    """Returns the verdict on a level: whether forced edges close a cycle with dependencies and an order.
 
-    `edges`: None: there are too many.
+    `edges`: the forced edges with their reasons; None: there are too many. `order`: the order of transactions
+    that the level keeps, such as that of sessions.
     """
     if edges is None:
         return TOO_MANY
+    # Nothing comes before what was there before the run, so such an edge needs no cycle.
     wrong = next((pair for pair in edges if pair[1] == INITIAL), None)
     if wrong is not None:
         seen = f"one that had seen T{made.found.number(wrong[0])}'s write of it"
@@ -249,7 +274,7 @@ def settled(made: Problem, edges: Mapping[Pair, Reason] | None, order: Mapping[P
 
 
 def in_words(observed: Observed, inside: Sequence[Pair], reasons: Mapping[Pair, Reason]) -> str:
-    """Returns a short cycle of some edges in words."""
+    """Returns a short cycle of some edges in words. `inside`: edges inside strongly connected components."""
     best = short_cycle(np.array(inside, np.int64), max(5, WORK // len(inside)))
     words = []
     for tail, head in zip(best, [*best[1:], best[0]], strict=True):

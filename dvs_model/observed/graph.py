@@ -1,6 +1,9 @@
-"""Version orders as far as a file gives them, and the dependencies that are certain then: the definitions.
+"""Recover version orders as far as a file gives them, and the dependencies that follow: the definitions.
 
-`columns.versions` finds the same by arrays.
+Adya's dependencies ww and rw need the order of the versions of each key, which clients do not see. It follows
+from lists that were read (Elle), from commit timestamps, from what the file or the user says; of registers it
+is mostly unknown. Only dependencies that are certain are given. `columns.versions` finds the same by arrays,
+for lists and registers.
 """
 
 from __future__ import annotations
@@ -17,17 +20,18 @@ from dvs_model.observed.seen import Assumption
 from dvs_model.observed.time import time_pairs
 
 Pair = tuple[int, int]
+"""Two transactions by index; the first one comes before the second."""
 
 
 @dataclass(slots=True)
 class Orders:
-    """Version orders, as far as they are known.
+    """Version orders, as far as they are known. Versions are named by their writers.
 
-    `known`: by key the writers in order. `tails`: by key the writers after them, in an order that nobody
-    saw. `unknown`: by key why nothing is known of the order, but for `pairs`: neighbours that a file states.
-    `later`: pairs of which the second one is later, as the user assumes. `some`: pairs of which one wrote
-    right after the other, with one of the keys that can be meant. `rules`: by key what gave its order, or the
-    part of it that is known.
+    `known`: by key the writers in order. `tails`: by key the writers after these, in an order that nobody
+    saw. `unknown`: by key why its order is not known. Of such keys: `pairs`: neighbours in the order, which
+    the file states; `later`: pairs of which the second version is later, as the user assumes. `some`:
+    neighbours that the file states without their key, each with one of the keys that can be meant. `rules`:
+    by key what its order, or the known part of it, was taken from, in words.
     """
 
     known: dict[str, list[int]] = field(default_factory=dict)
@@ -39,7 +43,7 @@ class Orders:
     some: dict[Pair, str] = field(default_factory=dict)
 
     def stated(self, key: str) -> list[Pair]:
-        """Returns pairs of versions of a key whose order is known although that of all is not."""
+        """Returns pairs of versions whose order is known although that of all versions of the key is not."""
         return [*dict.fromkeys((*self.pairs.get(key, ()), *self.later.get(key, ())))]
 
 
@@ -70,6 +74,7 @@ def orders(found: Recovered) -> Orders:
             read = sorted((place[v], index) for index, v in writers.items() if v in place)
             made.known[key] = [index for _, index in read]
             made.tails[key] = [index for index, value in writers.items() if value not in place]
+            # A single append that no list shows can only be the last one.
             if len(made.tails[key]) == 1:
                 made.known[key] += made.tails.pop(key)
         else:
@@ -82,12 +87,13 @@ def orders(found: Recovered) -> Orders:
 
 
 def _by_stamps(found: Recovered, key: str, writers: Mapping[int, object], made: Orders) -> None:
+    """Adds the order of a key by the commit timestamps of its writers."""
     stamps = {index: found.observed.transactions[index].commit for index in writers}
     if len(set(stamps.values())) < len(stamps):
         made.unknown[key] = "two of its writers have the same commit timestamp"
         return
     made.known[key] = sorted(writers, key=lambda index: stamps[index] or (0, 0))
-    # A list that was read shows the order a second time.
+    # A list that was read shows the order a second time. If the two differ, neither is believed.
     place = {value: at for at, value in enumerate(found.lists.get(key, ()))}
     shown = [index for index in made.known[key] if writers[index] in place]
     swapped = next(((a, b) for a, b in pairwise(shown) if place[writers[a]] > place[writers[b]]), None)
@@ -101,7 +107,11 @@ def _by_stamps(found: Recovered, key: str, writers: Mapping[int, object], made: 
 
 
 def _stated(found: Recovered, made: Orders) -> None:
-    """Adds the neighbours that a file states without the key; where several can be meant, as a bare edge."""
+    """Adds the neighbours in version orders that a file states without naming the key.
+
+    If both transactions wrote one key of unknown order in common, that key is meant. If several, it is only
+    certain that there is a ww edge.
+    """
     index = {each.number: at for at, each in enumerate(found.observed.transactions) if at in found.taken}
     written: dict[int, set[str]] = {}
     for key, writers in found.installed.items():
@@ -149,6 +159,7 @@ def assume(found: Recovered, made: Orders) -> None:
 
 
 def _in_sessions(found: Recovered, key: str) -> Iterator[Pair]:
+    """Yields consecutive writers of a key in one session."""
     by_session: dict[str, list[int]] = {}
     for index in sorted(found.installed[key]):
         by_session.setdefault(found.observed.session(index), []).append(index)
@@ -157,6 +168,7 @@ def _in_sessions(found: Recovered, key: str) -> Iterator[Pair]:
 
 
 def _in_time(found: Recovered, key: str) -> Iterator[Pair]:
+    """Yields writers of a key of which the first one ended before the second one began."""
     writers = sorted(found.installed[key])
     windows = [found.observed.transactions[index].window for index in writers]
     times = np.array([(np.nan, np.nan) if each is None else each for each in windows], np.float64)
@@ -165,10 +177,11 @@ def _in_time(found: Recovered, key: str) -> Iterator[Pair]:
 
 
 TRIES = 10
-"""Pairs of versions through which a shortest circle is searched, to be shown."""
+"""Pairs of versions from which a shortest circle is searched. It is only shown: any short one will do."""
 
 
 def _refuse_circles(found: Recovered, key: str, pairs: Mapping[Pair, str]) -> None:
+    """Adds the finding "cyclic versions" if assumptions form a circle. `pairs`: each with its rule."""
     arcs = np.array([*pairs], np.int64).reshape(-1, 2)
     circle = short_cycle(arcs, TRIES)
     if not circle:
@@ -186,7 +199,7 @@ def _refuse_circles(found: Recovered, key: str, pairs: Mapping[Pair, str]) -> No
 
 @dataclass(slots=True)
 class Edges:
-    """Certain dependencies between transactions, by index, and the order of sessions."""
+    """The dependencies of Adya's DSG that are certain, and the neighbours in sessions; pairs of indexes."""
 
     ww: list[Pair] = field(default_factory=list)
     wr: list[Pair] = field(default_factory=list)
@@ -195,7 +208,8 @@ class Edges:
 
 
 def edges(found: Recovered, made: Orders) -> Edges:
-    """Returns the dependencies that are certain whatever the file leaves open."""
+    """Returns the dependencies that exist whatever the file leaves open."""
+    # By key and version the writers that come next: one if the order is known, several if one of them does.
     result = Edges()
     following: dict[tuple[str, int], list[int]] = {}
     for key, order in made.known.items():
@@ -206,9 +220,12 @@ def edges(found: Recovered, made: Orders) -> Edges:
             result.ww.append((before, after))
             following[key, before] = [after]
         if order and tail:
+            # Each append of the tail is later than the last version in order, whichever of them is next. So
+            # each pair is an edge, or a path of edges.
             result.ww += [(order[-1], after) for after in tail]
             following[key, order[-1]] = tail
     for key in made.unknown:
+        # Only this is known: every version comes after what was there before the run.
         following[key, INITIAL] = list(found.installed[key])
         for before, after in made.stated(key):
             result.ww.append((before, after))

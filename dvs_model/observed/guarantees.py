@@ -1,10 +1,13 @@
-"""The session guarantees, for transactions (Terry and others 1994), defined without version orders.
+"""Define the session guarantees (Terry and others 1994) for transactions, without version orders.
 
-A guarantee holds if some order of the transactions keeps read dependencies and satisfies it: a read does not
-show what is older than what the guarantee says that its session has seen. `se -> t` means before t in a
-session, `wr -> t` read by t. Of a read of a key by t3, a write of the key by t2 comes no later than what was
-read if: read your writes: t2 se -> t3. Monotonic reads: t2 wr -> t se -> t3. Monotonic writes: t2 se -> t
-wr -> t3. Writes follow reads: t2 wr -> s se -> t wr -> t3, where s may be t.
+A guarantee says which writes count as seen by a transaction t3: its reads must not show what is older. It
+holds if some order of the transactions keeps read dependencies and satisfies it. "a so b" means that a is
+before b in a session, "a wr b" that b read from a. Then a write by t2 counts as seen by t3:
+
+- read your writes: if t2 so t3;
+- monotonic reads: if t2 wr t, and t so t3;
+- monotonic writes: if t2 so t, and t wr t3;
+- writes follow reads: if t2 wr s, s so t or s is t, and t wr t3.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from dvs_model.observed.graph import Pair
 from dvs_model.observed.recover import INITIAL
 
 MOST_EDGES = 5_000_000
-"""Edges up to which a guarantee is decided."""
+"""Limit of forced edges, which are held in a dictionary; with more the guarantee stays undecided."""
 
 
 class Guarantee(Enum):
@@ -31,7 +34,7 @@ class Guarantee(Enum):
 
 
 def decide_guarantee(made: Problem, guarantee: Guarantee) -> Answer:
-    """Returns the verdict on a session guarantee, exactly."""
+    """Returns the verdict on a session guarantee. It is exact, unless there are more than MOST_EDGES."""
     order = dict(_order(made, guarantee))
     edges: dict[Pair, Reason] = {}
     for older, newer, key in _forced(made, guarantee):
@@ -42,7 +45,11 @@ def decide_guarantee(made: Problem, guarantee: Guarantee) -> Answer:
 
 
 def _order(made: Problem, guarantee: Guarantee) -> Iterator[tuple[Pair, Reason]]:
-    """Yields the order of transactions that a guarantee adds: of writes in a session, or after reads."""
+    """Yields the pairs of transactions whose order a guarantee demands beside forced edges, with reasons.
+
+    Monotonic writes: the writers of a session are in its order. Writes follow reads: a writer comes after all
+    from which its session has read by then.
+    """
     match guarantee:
         case Guarantee.MONOTONIC_WRITES:
             for chain in made.chains:
@@ -60,7 +67,10 @@ def _order(made: Problem, guarantee: Guarantee) -> Iterator[tuple[Pair, Reason]]
 
 
 def _forced(made: Problem, guarantee: Guarantee) -> Iterator[tuple[int, int, str]]:
-    """Yields transactions that wrote a key, each with one that wrote it later, and the key."""
+    """Yields (older, newer, key): two writers of a key, the first of which must have written earlier.
+
+    The newer version was read by a transaction by which the older one counts as seen.
+    """
     before = _before(made, guarantee)
     for index, reads in made.reads.items():
         if guarantee in (Guarantee.READ_YOUR_WRITES, Guarantee.MONOTONIC_READS):
@@ -75,13 +85,18 @@ def _forced(made: Problem, guarantee: Guarantee) -> Iterator[tuple[int, int, str
 
 
 def _before(made: Problem, guarantee: Guarantee) -> Mapping[int, Mapping[str, tuple[int, ...]]]:
-    """Returns by transaction and key the writers that count for it, or for who reads from it."""
+    """Returns by transaction and key the writers that count as seen by it, or by those who read from it.
+
+    The first is meant for read your writes and monotonic reads, the second for the other two: see `_forced`.
+    """
     result: dict[int, Mapping[str, tuple[int, ...]]] = {}
     for chain in made.chains:
         known: dict[str, tuple[int, ...]] = {}
         for index in chain:
             own = [(key, index) for key in made.writes.get(index, ())]
             read = [(key, each) for each in _sources(made, index) for key in made.writes.get(each, ())]
+            # Writes follow reads counts the reads of the transaction itself (s may be t), so they are added
+            # before the result is taken; all others count what was before it.
             if guarantee is Guarantee.WRITES_FOLLOW_READS:
                 known = _with(known, read)
             result[index] = known
@@ -93,7 +108,7 @@ def _before(made: Problem, guarantee: Guarantee) -> Mapping[int, Mapping[str, tu
 
 
 def _with(known: dict[str, tuple[int, ...]], more: list[tuple[str, int]]) -> dict[str, tuple[int, ...]]:
-    """Returns the writers by key with some more."""
+    """Returns the writers by key with some more. It copies: earlier transactions keep what they had seen."""
     if not more:
         return known
     result = dict(known)
@@ -104,5 +119,5 @@ def _with(known: dict[str, tuple[int, ...]], more: list[tuple[str, int]]) -> dic
 
 
 def _sources(made: Problem, index: int) -> dict[int, None]:
-    """Returns the transactions from which one read, each once."""
+    """Returns the transactions from which a transaction read, each once, in the order of its reads."""
     return {read.writer: None for read in made.reads.get(index, ()) if read.writer != INITIAL}

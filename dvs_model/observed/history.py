@@ -1,4 +1,9 @@
-"""The part of an observed history that lies on cycles, as a history of the notation."""
+"""Build a history in Adya's notation from the transactions of a client history that lie on cycles.
+
+The detectors of phenomena know histories with version orders. Where the order of a key's versions is not
+known, a history must not claim one: then each version becomes an object of its own. So an edge appears only
+if it is certain, and what the detectors find is so in every version order.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +21,16 @@ from dvs_model.observed.time import Windows, window_of
 
 @dataclass(slots=True)
 class Names:
-    """Objects of the notation for keys. `keys`: the key of an object."""
+    """The names of objects in the notation, for keys. `keys`: by object its key. `objects`: the reverse."""
 
     keys: dict[str, str] = field(default_factory=dict)
     objects: dict[str, str] = field(default_factory=dict)
 
     def of(self, key: str, *copy: int) -> str:
-        """Returns the object of a key; `copy`: one of these writers alone, where no order of all is known."""
+        """Returns the object of a key. `copy`: writers that have an object of this key for themselves."""
         inner = " of T".join([key, *map(str, copy)])
         if inner not in self.objects:
+            # A name in the notation is made of letters, digits and _, and begins with a letter.
             plain = re.sub(r"\W", "", key, flags=re.ASCII) or "key"
             name = plain if plain[0].isalpha() else f"k{plain.lstrip('_')}"
             name = "_of_T".join([name, *map(str, copy)])
@@ -35,16 +41,19 @@ class Names:
 
 
 Chosen = Mapping[str, Sequence[Sequence[int]]]
-"""By key groups of writers whose versions no read shows, each in an order that is chosen for it."""
+"""By key groups of writers whose appends no read shows; each group in an order that is chosen for it."""
 
 NOTHING_CHOSEN: Chosen = {}
 
 
 @dataclass(slots=True)
 class Part:
-    """Builds the history of some transactions, with those whose versions they read.
+    """Builds the history of some transactions, with the writers of the versions that they read.
 
-    `chosen`: orders of versions that are not known; others of such versions are apart, each on an object.
+    `members`: indexes of the transactions. `chosen`: orders that are tried for versions whose order is not
+    known; each other such version is an object of its own. While it builds: `writes`: by transaction the
+    value that it wrote to an object. `reads`: by transaction (place, version, value) of each read. `chains`:
+    by object its version order.
     """
 
     found: Recovered
@@ -57,11 +66,11 @@ class Part:
     chosen: Chosen = field(default_factory=lambda: NOTHING_CHOSEN)
 
     def version(self, index: int, obj: str) -> Version:
-        """Returns a version of an object."""
+        """Returns the version of an object that a transaction wrote; of INITIAL, that of T0."""
         return Version(obj, T0 if index == INITIAL else self.found.number(index), 1)
 
     def history(self, name: str, windows: Windows | None) -> History:
-        """Returns the history; with `windows` each transaction starts and commits in their order."""
+        """Returns the history. `windows`: if given, transactions start and commit in their order."""
         reads: dict[str, list[Observation]] = {}
         for read in self.found.reads:
             if read.reader in self.members and (read.writer == INITIAL or read.writer in self.found.taken):
@@ -87,7 +96,7 @@ class Part:
         )
 
     def key(self, key: str, reads: list[Observation]) -> None:
-        """Adds the versions of a key and the reads of it."""
+        """Adds one object or several for a key: their versions that matter here, and the reads of these."""
         installed = self.found.installed.get(key, {})
         read = {each.writer for each in reads} - {INITIAL}
         wanted = {index for index in installed if index in self.members or index in read}
@@ -96,7 +105,7 @@ class Part:
             last = self.orders.known[key][-1:]
             groups = [[index for index in group if index in wanted] for group in self.groups(key)]
             if key in self.chosen and len(list(filter(None, groups))) == 1:
-                # All that is shown of the key has one order then.
+                # Only one group has versions in this part, so one object can have them all in one order.
                 order += [index for group in groups for index in group]
                 groups = []
             self.chain(self.names.of(key), key, order, reads, order)
@@ -104,10 +113,13 @@ class Part:
                 if mine:
                     obj = self.names.of(key, *map(self.found.number, mine))
                     early = any(read.reader in mine and [read.writer] != last for read in reads)
-                    # Who read an older version before he wrote overwrote what came between, on one object.
+                    # A member of the group that read an older version overwrote what came between (a lost
+                    # update of one object). To show that, its object needs the whole known order; else the
+                    # last known version is enough.
                     first, shown = (order, [INITIAL, *order]) if early else (last, last or [INITIAL])
                     self.chain(obj, key, [*first, *mine], reads, shown)
         else:
+            # No order is known: one object for each version, and one for each pair whose order is known.
             for index in sorted(wanted):
                 obj = self.names.of(key, self.found.number(index))
                 self.chain(obj, key, [index], reads, [INITIAL, index])
@@ -121,7 +133,7 @@ class Part:
                     self.chain(obj, key, [before, after], [], [])
 
     def groups(self, key: str) -> Iterator[Sequence[int]]:
-        """Yields the writers of a key whose order is not known: in a chosen one, and each other alone."""
+        """Yields the writers of a key without a known order: groups with a chosen order, then single ones."""
         chosen = self.chosen.get(key, ())
         yield from chosen
         inside = {index for group in chosen for index in group}
@@ -130,7 +142,11 @@ class Part:
     def chain(
         self, obj: str, key: str, order: list[int], reads: list[Observation], shown: Iterable[int]
     ) -> None:
-        """Adds an object with its version order, and the reads of the versions of some writers."""
+        """Adds an object with its version order, and the reads of it.
+
+        `order`: the writers of its versions. `shown`: the writers whose versions are read on this object; the
+        reads of other versions stand on other objects of the key.
+        """
         known = {*shown, *([INITIAL] if shown is order else [])}
         initial = INITIAL in known and any(read.writer == INITIAL for read in reads)
         self.chains[obj] = [self.version(index, obj) for index in (*([INITIAL] if initial else []), *order)]
@@ -142,7 +158,11 @@ class Part:
                 self.reads.setdefault(read.reader, []).append((read.place, version, read.value))
 
     def events(self, txns: list[int], windows: Windows | None) -> Iterable[Event]:
-        """Yields the events of each transaction at its end, and its start where windows are given."""
+        """Yields the events of each transaction together, at the time of its end, in the order of these
+        times.
+
+        Without windows a transaction ends at its index. With them it has a start event as well.
+        """
         parts: list[tuple[float, int, list[Event]]] = []
         for index in txns:
             number = self.found.number(index)
@@ -181,7 +201,7 @@ class Part:
 
 
 def session_names(names: Iterable[str]) -> dict[str, str]:
-    """Returns by session its name as the notation can hold it, each another one."""
+    """Returns by session a name that the notation can hold; no two are equal."""
     found, used = dict[str, str](), set[str]()
     for name in names:
         plain = re.sub(r"[()\[\]:;,|]", " ", name).strip() or "session"

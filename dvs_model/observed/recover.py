@@ -1,7 +1,9 @@
-"""Who wrote what each transaction read, found by the values; and what cannot be explained, by name.
+"""Recover who wrote what each transaction read from the values, as Elle does; the definitions, read by read.
 
-A version is a (key, value), so that every write must be unique. A read of an own write is no dependency; one
-that contradicts it is `internal`.
+Clients do not see versions, only values. If no value is written twice to a key, a pair (key, value) names one
+write, and so each read names its writer. A read that no write explains becomes a finding with the name of the
+anomaly: aborted read, intermediate read, internal, and so on. `columns.match` finds the same with arrays, and
+leaves to this module what is not usual.
 """
 
 from __future__ import annotations
@@ -16,12 +18,15 @@ from dvs_model.observed.seen import Kind, Observed, Op, Status, value_text
 from dvs_model.observed.values import COLLECTIONS, sort_of
 
 INITIAL = -1
-"""Instead of the index of a writer: the version before the run."""
+"""In place of the index of a writer: nobody in the file wrote the version, it was there before the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that no correct database shows. `txns`: by number; `name`: as in docs/clients.md."""
+    """An anomaly of single reads or of one key, which no correct database shows.
+
+    `name`: as in docs/clients.md. `txns`: the numbers of the transactions.
+    """
 
     name: str
     txns: tuple[int, ...]
@@ -30,10 +35,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A read of a version of another transaction.
+    """A read of a version that another transaction wrote, or that was there before the run.
 
-    `reader`, `writer`: indexes of transactions; INITIAL: nobody wrote it. `value`: the value, or the last
-    element of a list. `place`: the read's place among the operations of its transaction.
+    `reader`, `writer`: indexes of transactions, the writer may be INITIAL. `value`: the value; of a list its
+    last element, which names the version. `place`: the place of the read among the operations of its
+    transaction.
     """
 
     reader: int
@@ -47,12 +53,13 @@ class Observation:
 class Recovered:
     """A history with its reads matched to writes.
 
-    `installed`: by key the last value that each committed transaction wrote of it. `placed`: by key and
-    transaction the place of that write among the operations. `appended`: the keys that hold lists.
-    `lists`: by key the longest list that was read; `bad`: its elements that nobody committed, with their
-    places. `broken`: by key why its version order is not known although lists were read.
-    `missing`: reads of values that nobody wrote. `taken`: the indexes of the transactions that count as
-    committed: those that did, and unanswered ones that somebody read from.
+    `taken`: the indexes of the transactions that count as committed: those that did, and those without an
+    answer from which a committed one read. `reads`: the reads that are dependencies. `installed`: by key and
+    transaction the last value that it wrote, which is the version it installed. `placed`: by key and
+    transaction the place of that write among the operations. `appended`: the keys to which something was
+    appended. `lists`: by key the longest list that was read. `bad`: by key the (place, element) of that list
+    which no committed transaction appended. `broken`: by key why no version order follows from its lists.
+    `findings`: the anomalies. `missing`: the number of reads of values that nobody wrote.
     """
 
     observed: Observed
@@ -73,15 +80,19 @@ class Recovered:
 
 
 Writers = Mapping[tuple[str, object], tuple[int, int]]
-"""By key and value the transaction that wrote it, and the place of the write."""
+"""By key and value the index of the transaction that wrote it, and the place of the write in it."""
 
 
 Sorts = Mapping[str, Collection[str]]
-"""By key of which sorts the values are that were written to it."""
+"""By key the sorts of the values that were written to it, such as numbers or strings."""
 
 
 def recover(observed: Observed) -> Recovered:
-    """Matches reads to writes. Raises HistoryError: of a value that was read nothing tells who wrote it."""
+    """Returns the history with its reads matched to writes.
+
+    Raises HistoryError: a value is written twice to one key, or an initial value is written again, so that a
+    read of it does not tell what it has read; or a value belongs to a workload that is not judged.
+    """
     writers = _writers(observed)
     found = Recovered(observed)
     final = _final(observed)
@@ -92,6 +103,7 @@ def recover(observed: Observed) -> Recovered:
         if key not in found.broken and (index := apart(observed, whole, appends.get(key, {}))) is not None:
             interrupted(found, key, whole, index)
     _take(found, observed, writers)
+    # Looks at every write, and only values that nobody wrote need it: so once, and only if one comes.
     sorts = cache(lambda: sorts_of(writers))
     for index in sorted(found.taken):
         if observed.transactions[index].status is Status.COMMITTED:
@@ -104,6 +116,7 @@ def recover(observed: Observed) -> Recovered:
 
 
 def _writers(observed: Observed) -> dict[tuple[str, object], tuple[int, int]]:
+    """Returns by key and value who wrote it. Raises HistoryError: a value is not unique."""
     writers: dict[tuple[str, object], tuple[int, int]] = {}
     loaded = observed.records.loaded
     for index, transaction in enumerate(observed.transactions):
@@ -128,7 +141,7 @@ def _writers(observed: Observed) -> dict[tuple[str, object], tuple[int, int]]:
 
 
 def sorts_of(written: Iterable[tuple[str, object]]) -> Sorts:
-    """Returns by key of which sorts its values are."""
+    """Returns by key the sorts of its values."""
     sorts: dict[str, set[str]] = {}
     for key, value in written:
         sorts.setdefault(key, set()).add(sort_of(value))
@@ -146,7 +159,7 @@ def _final(observed: Observed) -> dict[str, dict[int, object]]:
 
 
 def _appends(observed: Observed) -> dict[str, dict[int, list[object]]]:
-    """Returns by key and transaction what it appended, in its order."""
+    """Returns by key and transaction the elements that it appended, in the order of its appends."""
     appends: dict[str, dict[int, list[object]]] = {}
     for index, transaction in enumerate(observed.transactions):
         for op in transaction.ops:
@@ -158,10 +171,13 @@ def _appends(observed: Observed) -> dict[str, dict[int, list[object]]]:
 def apart(
     observed: Observed, whole: tuple[object, ...], appends: Mapping[int, Sequence[object]]
 ) -> int | None:
-    """Returns a transaction whose elements do not stand together in a list as it appended them; else None.
+    """Returns a transaction whose elements do not stand together in a list, in the order of its appends.
 
-    At the end of the list the later ones may be missing: the reader saw an intermediate list. Elements of
-    aborted transactions, and those that nobody appended, are left aside: they are another matter.
+    None: there is none. If elements are apart, another transaction appended in between, which is a dirty
+    write. At the end of the list later elements may be missing: the reader saw an intermediate list. Elements
+    of aborted transactions, and elements that nobody appended, are passed over: other findings name these.
+
+    `whole`: the list. `appends`: by transaction the elements that it appended to the key.
     """
     writer = {
         value: index
@@ -179,7 +195,7 @@ def apart(
 
 
 def interrupted(found: Recovered, key: str, whole: tuple[object, ...], index: int) -> None:
-    """Notes that a list shows what a transaction appended in parts, or in another order."""
+    """Adds the finding that a list shows the appends of one transaction in parts, or in another order."""
     other = found.observed.transactions[index]
     text = (
         f"key {key} was read as {value_text(whole)}, in which what T{other.number} ({other.place}) appended "
@@ -198,7 +214,7 @@ def _committed(observed: Observed) -> Iterator[tuple[int, Op]]:
 
 
 def _longest(found: Recovered, observed: Observed) -> None:
-    """Finds by key the longest list that was read; each other one must be a prefix of it."""
+    """Finds by key the longest list that was read. Each other list of the key must be a prefix of it."""
     longest: dict[str, tuple[tuple[object, ...], int]] = {}
     for index, op in _committed(observed):
         if op.kind is Kind.READ_LIST:
@@ -219,7 +235,7 @@ def _longest(found: Recovered, observed: Observed) -> None:
 
 
 def twice(found: Recovered, key: str, value: tuple[object, ...], index: int) -> None:
-    """Notes that a transaction read a list with an element that it holds twice."""
+    """Adds the finding that a transaction read a list which shows one element twice."""
     before = set[object]()
     item = next(item for item in value if item in before or before.add(item))  # type: ignore[func-returns-value]
     text = f"a read of key {key} shows {value_text(item)} twice: {value_text(value)}"
@@ -228,7 +244,7 @@ def twice(found: Recovered, key: str, value: tuple[object, ...], index: int) -> 
 
 
 def incompatible(found: Recovered, op: Op, whole: tuple[object, ...], index: int, other: int) -> None:
-    """Notes that two transactions read lists of a key of which neither is the beginning of the other."""
+    """Adds the finding that of two lists of a key, neither is a prefix of the other."""
     both = f"{value_text(op.value)} and as {value_text(whole)}"
     text = f"key {op.key} was read as {both}; neither is the beginning of the other"
     txns = found.number(index), found.number(other)
@@ -237,7 +253,11 @@ def incompatible(found: Recovered, op: Op, whole: tuple[object, ...], index: int
 
 
 def _take(found: Recovered, observed: Observed, writers: Writers) -> None:
-    """Finds the transactions that count as committed, and what lists show that nobody committed."""
+    """Finds the transactions that count as committed, and the list elements that nobody committed.
+
+    A client without an answer does not know whether its transaction committed. If a committed transaction
+    read what it wrote, it must have committed.
+    """
     statuses = [transaction.status for transaction in observed.transactions]
     found.taken = {index for index, status in enumerate(statuses) if status is Status.COMMITTED}
     for key, whole in found.lists.items():
@@ -249,6 +269,8 @@ def _take(found: Recovered, observed: Observed, writers: Writers) -> None:
                 found.taken.add(writer[0])
     if Status.UNKNOWN in statuses:
         for _, op in _committed(observed):
+            # The longest lists were looked at above. Only where lists contradict each other the others show
+            # more.
             shown = op.value if op.kind is Kind.READ_LIST else (op.value,)
             if op.kind is Kind.READ or (op.kind is Kind.READ_LIST and op.key in found.broken):
                 assert isinstance(shown, tuple)
@@ -257,9 +279,11 @@ def _take(found: Recovered, observed: Observed, writers: Writers) -> None:
 
 
 class Explained:
-    """The reads of one committed transaction, matched to writes.
+    """The reads of one committed transaction, matched to writes in the order of its operations.
 
-    `own`: by key what it has written so far. `first`, `shown`: by key what it has read of others so far.
+    `own`: by key what the transaction has written so far: the last value, or all elements appended. `first`:
+    by key the value (of a list without own appends) that it read first. `shown`: by key the read of another's
+    version that its last new read gave, if that read is a dependency.
     """
 
     def __init__(
@@ -278,7 +302,7 @@ class Explained:
         self.shown: dict[str, Observation] = {}
 
     def read(self) -> Iterator[Observation]:
-        """Yields the reads of versions of others, and notes what cannot be explained."""
+        """Yields the reads that are dependencies, and adds a finding for each read that no write explains."""
         for place, op in enumerate(self.transaction.ops):
             if op.kind is Kind.WRITE:
                 self.own[op.key] = [op.value]
@@ -290,11 +314,13 @@ class Explained:
                 yield from self.read_value(place, op)
 
     def add(self, name: str, text: str, *others: int) -> None:
+        """Adds a finding about this transaction. `others`: the numbers of further transactions in it."""
         number = self.transaction.number
         text = f"T{number} ({self.transaction.place}) {text}"
         self.found.findings.append(Finding(name, (number, *others), text))
 
     def read_list(self, place: int, op: Op) -> Iterator[Observation]:
+        """Yields the dependency of a read of a list."""
         assert isinstance(op.value, tuple)
         mine, value = self.own.get(op.key, []), op.value
         if mine:
@@ -302,12 +328,15 @@ class Explained:
                 wrote = value_text(mine[-1])
                 self.add("internal", f"appended {wrote} to key {op.key} and then read {value_text(value)}")
                 return
+            # The version of another transaction is what stands before the own appends.
             value = value[: -len(mine)]
         if not self.same(op, value):
             yield from self.again(place, op)
             return
         yield from self.version(place, op, value[-1] if value else None, initial=not value)
-        # Every element that is shown was read, also those before the last one.
+        # The last element names the version. But every element that is shown was read, so earlier ones may
+        # be aborted reads as well. `bad` has those of the longest list; a list of a broken key need not be a
+        # prefix of that one, so all its elements are looked at.
         last = len(value) - 1
         known = self.found.bad.get(op.key, ())
         inner = enumerate(value[:-1]) if op.key in self.found.broken else known
@@ -319,6 +348,7 @@ class Explained:
                 self.aborted(op, element, writer[0])
 
     def read_value(self, place: int, op: Op) -> Iterator[Observation]:
+        """Yields the dependency of a read of a single value."""
         mine = self.own.get(op.key)
         if mine:
             if op.value != mine[-1] and not (op.writer and op.writer[0] == self.transaction.number):
@@ -328,20 +358,26 @@ class Explained:
         initial = op.value is None or (
             op.value in self.found.observed.records.initial and (op.key, op.value) not in self.writers
         )
-        # A format may have two marks for what was there before the run.
+        # A format may have two marks for what was there before the run (Cobra has). They are one value.
         if not self.same(op, None if initial else op.value):
             yield from self.again(place, op)
             return
         yield from self.version(place, op, op.value, initial=initial)
 
     def again(self, place: int, op: Op) -> Iterator[Observation]:
-        """Yields a read of the version that an earlier one has shown: it misses what was seen since."""
+        """Yields a second read of a version: since the first one a newer version may have been seen.
+
+        Read committed forbids to miss that. After an own write a read shows that write, and is no dependency.
+        """
         known = self.shown.get(op.key)
         if known is not None and not self.own.get(op.key):
             yield replace(known, place=place)
 
     def same(self, op: Op, value: object) -> bool:
-        """Notes a second value of one key; returns whether the read says something new."""
+        """Returns whether a read is the first of its key, or shows another value than the reads before.
+
+        In the latter case it adds the finding "non-repeatable read".
+        """
         if op.key in self.first:
             before = self.first[op.key]
             if before == value:
@@ -352,12 +388,14 @@ class Explained:
         return True
 
     def version(self, place: int, op: Op, value: object, *, initial: bool) -> Iterator[Observation]:
+        """Yields the read of a version if it is a dependency, and remembers it for `again`."""
         self.shown.pop(op.key, None)
         for observation in self.of_version(place, op, value, initial=initial):
             self.shown[op.key] = observation
             yield observation
 
     def of_version(self, place: int, op: Op, value: object, *, initial: bool) -> Iterator[Observation]:
+        """Yields the read of a version if its writer installed it; else adds a finding that says why not."""
         if initial:
             yield Observation(self.index, INITIAL, op.key, None, place)
             return
@@ -379,7 +417,8 @@ class Explained:
         if self.aborted(op, value, index):
             return
         if self.final[op.key][index] != value:
-            # Nobody installed it, so it gives no edge (docs/notation.md, rule 2).
+            # The writer replaced it before it committed, so the version is in no version order and gives no
+            # edge (docs/notation.md, rule 2).
             other = self.found.observed.transactions[index]
             text = (
                 f"read {value_text(value)} of key {op.key}, which T{other.number} ({other.place}) then "
@@ -390,6 +429,7 @@ class Explained:
         yield Observation(self.index, index, op.key, value, place)
 
     def aborted(self, op: Op, value: object, index: int) -> bool:
+        """Adds the finding "aborted read" if the writer `index` aborted; returns whether it did."""
         if self.found.observed.status(index) is not Status.ABORTED:
             return False
         other = self.found.observed.transactions[index]
@@ -399,9 +439,10 @@ class Explained:
         return True
 
     def other_sort(self, op: Op, value: object) -> None:
-        """Checks that a value which nobody wrote is of a sort that was written. Raises HistoryError.
+        """Raises HistoryError if a value that nobody wrote is of a sort that nobody wrote to the key.
 
-        Reads of another workload show such values: the whole set, or the balance of each account.
+        Then the file is of another workload, whose reads show a whole set, or the balance of each account. To
+        report millions of anomalies would be wrong.
         """
         mine, written = sort_of(value), self.sorts().get(op.key, ())
         if mine in written or not (written or mine in COLLECTIONS):
@@ -415,6 +456,11 @@ class Explained:
         )
 
     def unwritten(self, op: Op, value: object) -> None:
+        """Adds the finding that a read shows a value that nobody wrote. Raises HistoryError: see
+        `other_sort`.
+
+        If the file has every committed write, the value was never committed. Else its writer may be missing.
+        """
         self.other_sort(op, value)
         if self.found.observed.records.complete:
             wrote = f"read {value_text(value)} of key {op.key}, which no committed transaction wrote"

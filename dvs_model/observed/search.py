@@ -1,8 +1,9 @@
-"""An order of transactions that explains what clients saw, searched (Biswas and Enea 2019, section 5).
+"""Search depth-first for an order of transactions that explains the reads (Biswas and Enea 2019, section 5).
 
-For serializability transactions are placed one after the other; for prefix consistency and snapshot isolation
-the reads of a transaction, its snapshot, are placed before its writes. A transaction may be placed when it
-reads what was written last, which is so if nobody still waits to read what its writes replace.
+It is the fallback of `clients.ordering` where the SAT solver is not installed. For serializability whole
+transactions are placed one after the other. For prefix consistency and snapshot isolation a transaction is
+two steps: its reads, all from one snapshot, then its writes. A step may be taken if its reads show what was
+written last, and if no other transaction still waits to read a version that its writes replace.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from dvs_model.observed.recover import INITIAL
 
 @dataclass(slots=True)
 class _State:
-    """What has been placed. `done`: by session how many steps; a transaction is one step or two.
+    """What has been placed so far.
 
-    `last`: by key who wrote it last. `pending`: by key and writer how many reads of it are still to come.
-    `locked`: keys of transactions whose snapshot is taken and whose writes are not placed.
+    `done`: by session how many steps were taken; a transaction is one step or two. `last`: by key the last
+    writer placed. `pending`: by key and writer how many transactions must still read that version. `locked`:
+    the keys of transactions whose snapshot is placed and whose writes are not: under snapshot isolation
+    nobody else may write them meanwhile.
     """
 
     done: list[int]
@@ -29,7 +32,7 @@ class _State:
 
 
 def order_exists(made: Problem, level: Client, steps: int) -> bool | None:
-    """Returns whether an order exists; None: the budget of `steps` is spent."""
+    """Returns whether an order exists; None: the budget of `steps`, placements tried, is spent."""
     split = level is not Client.SERIALIZABLE
     state = _State([0] * len(made.chains))
     for reads in made.reads.values():
@@ -43,7 +46,12 @@ def order_exists(made: Problem, level: Client, steps: int) -> bool | None:
 
 @dataclass(slots=True)
 class _Search:
-    """A search. `after`: by transaction those that ended before it began, as far as they say the others."""
+    """The search for one order.
+
+    `conflicts`: whether two transactions with a common key must not overlap (snapshot isolation). `split`:
+    whether a transaction is two steps. `after`: by transaction those that ended before it began; pairs that
+    follow from others are left out. `undo`: the steps taken, with what each overwrote in `last`.
+    """
 
     made: Problem
     conflicts: bool
@@ -53,7 +61,11 @@ class _Search:
     undo: list[tuple[int, list[tuple[str, int | None]]]] = field(default_factory=list)
 
     def run(self, steps: int) -> bool | None:
-        """Depth-first; a set of placed steps is tried once, because it alone says what can follow."""
+        """Searches depth-first; returns whether an order exists, or None if the budget is spent.
+
+        Which steps can follow depends on the set of steps placed, not on their order. So a set that failed
+        once is not tried again.
+        """
         per = 2 if self.split else 1
         goal = [len(chain) * per for chain in self.made.chains]
         seen: set[tuple[int, ...]] = set()
@@ -84,9 +96,10 @@ class _Search:
         per = 2 if self.split else 1
         chains, done = self.made.chains, self.state.done
         waiting = [at for at in range(len(chains)) if done[at] < goal[at]]
-        # A write that can be placed comes first: it is what the recorded order did.
+        # The oldest transaction first: the order of the file is often an order that explains it.
         waiting.sort(key=lambda at: chains[at][done[at] // per])
-        # One at a time: most are never asked for. What was placed since is taken back before the next.
+        # A generator, for most candidates are never asked for. When the next one is, everything placed since
+        # has been taken back, so `allowed` sees the same state as for the first one.
         for at in waiting:
             if self.allowed(at):
                 yield at
@@ -99,6 +112,7 @@ class _Search:
         return self.made.chains[session][done // 2], done % 2 == 0, done % 2 == 1
 
     def allowed(self, session: int) -> bool:
+        """Whether the next step of a session may be taken now."""
         index, reads, writes = self.step(session)
         state, keys = self.state, self.made.writes.get(index, ())
         per = 2 if self.split else 1
@@ -108,11 +122,14 @@ class _Search:
             return False
         mine = {(read.key, read.writer) for read in self.made.reads.get(index, ())}
         if reads and any(state.last.get(key, INITIAL) != writer for key, writer in mine):
+            # A read must show the last version placed.
             return False
         if reads and self.conflicts and any(key in state.locked for key in keys):
             return False
         if writes:
             for key in keys:
+                # The version that this write replaces. Where the order of versions is known it must be the
+                # one before; and nobody else may still have to read it.
                 version = key, state.last.get(key, INITIAL)
                 if self.made.before.get((key, index), version[1]) != version[1]:
                     return False
@@ -122,6 +139,7 @@ class _Search:
         return True
 
     def place(self, session: int) -> None:
+        """Takes the next step of a session, and notes how to take it back."""
         index, reads, writes = self.step(session)
         state, before = self.state, list[tuple[str, int | None]]()
         keys = self.made.writes.get(index, ())
@@ -139,6 +157,7 @@ class _Search:
         self.undo.append((session, before))
 
     def back(self) -> None:
+        """Takes the last step back: the exact reverse of `place`."""
         session, before = self.undo.pop()
         state = self.state
         state.done[session] -= 1

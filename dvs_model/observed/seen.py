@@ -1,4 +1,8 @@
-"""What clients of a database saw: sessions of transactions that read and wrote values of keys."""
+"""The data model of a black-box history: what clients saw of a database, as Jepsen and others record it.
+
+A session is a sequence of transactions of one client; a transaction reads and writes values of keys. Versions
+and their order are not recorded: `observed.recover` and `observed.graph` recover them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from typing import NamedTuple, overload
 
 
 class Status(Enum):
-    """How a transaction ended. UNKNOWN: the client got no answer."""
+    """How a transaction ended. UNKNOWN: the client got no answer, so the transaction may have committed."""
 
     COMMITTED = "committed"
     ABORTED = "aborted"
@@ -32,9 +36,9 @@ READS = (Kind.READ, Kind.READ_LIST)
 class Op(NamedTuple):
     """One operation.
 
-    `key`: the key as the file shows it. `value`: what was written or read; of a list a tuple; None: the
-    version before the run. `writer`: of a read the writing transaction and its number of the write, where a
-    file names them.
+    `key`: the key as the file shows it. `value`: the value written or read; a tuple if a list was read; None:
+    the version before the run. `writer`: of a read, where the file names it: the number of the transaction
+    that wrote the value, and the number of the write.
     """
 
     kind: Kind
@@ -44,7 +48,10 @@ class Op(NamedTuple):
 
 
 class Window(NamedTuple):
-    """When a client began and ended a transaction: positions in one order of events."""
+    """When a client began and ended a transaction, as positions in one order of events.
+
+    If the end is infinite, no transaction comes after this one: the client got no answer, for example.
+    """
 
     begin: float
     end: float
@@ -52,10 +59,11 @@ class Window(NamedTuple):
 
 @dataclass(slots=True)
 class Transaction:
-    """One transaction. `number`: as it is called, T5. `place`: where it stands in the file.
+    """One transaction, as its client saw it.
 
-    `window`: by the order of the file, `timed`: by its times; None: the file does not say. `commit`: the
-    commit timestamp of the database, `start`: its start timestamp.
+    `number`: its name in reports is T and this number. `place`: where it stands in the file. `window`,
+    `timed`: when it began and ended, by the order of the file and by the times in it; None: the file does not
+    say. `start`, `commit`: timestamps of the database, where clients recorded them.
     """
 
     number: int
@@ -71,15 +79,16 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
-    """What a format can record. What it cannot is unknown, never absent (history_formats, "unknown").
+    """What a format can record. What it cannot record is unknown, never absent.
 
-    `aborts`: aborted transactions; `sessions`, `real_time`: the order of transactions for one client, for
-    all. `lists`: reads show whole lists, and with them the order of versions; `stamps`: commit timestamps do.
-    `initial`: the values that mean "before the run" where nobody wrote them. `loaded`: those of them that the
-    user names; who writes one again hides what a read of it shows. `complete`: every committed
-    write is in the file, so a value that nobody wrote there was never committed. `converted`: a program has
-    written the file from another one and kept, of each transaction and key, the first read and the last
-    write, so that the order inside a transaction is lost. `assumed`: what the user assumes of versions.
+    `aborts`: aborted transactions. `sessions`: the order of the transactions of one client. `real_time`: when
+    transactions began and ended. `lists`: reads show whole lists, and with them the order of versions.
+    `stamps`: commit timestamps of the database, which give the order of versions. `initial`: the values that
+    mean "before the run" where nobody wrote them. `loaded`: those of `initial` that the user names; if one is
+    written again, a read of it does not tell what it has read. `complete`: the file has every committed
+    write, so a value that nobody wrote there was never committed. `converted`: a program wrote the file from
+    another one and kept, of each transaction and key, the first read and the last write, so that the order
+    inside a transaction is lost. `assumed`: the values of `Assumption` that the user assumes of versions.
     """
 
     aborts: bool
@@ -103,7 +112,7 @@ class LazyTransactions(Sequence[Transaction], ABC):
 
     @abstractmethod
     def made(self, index: int) -> Transaction:
-        """Returns one, by its index from 0."""
+        """Builds and returns a transaction, by its index from 0."""
 
     @overload
     def __getitem__(self, index: int) -> Transaction: ...
@@ -120,19 +129,19 @@ class LazyTransactions(Sequence[Transaction], ABC):
 
     @abstractmethod
     def number_of(self, index: int) -> int:
-        """Returns the number of one, which is not made for it."""
+        """Returns the number of a transaction, without building it."""
 
     @abstractmethod
     def status_of(self, index: int) -> Status:
-        """Returns how one ended."""
+        """Returns how a transaction ended, without building it."""
 
     @abstractmethod
     def session_of(self, index: int) -> str:
-        """Returns the session of one."""
+        """Returns the session of a transaction, without building it."""
 
     @abstractmethod
     def in_real_time(self, *, by_time: bool) -> LazyTransactions:
-        """Returns them with the real time of one order alone."""
+        """Returns the transactions with one source of real time: the times of the file, or its order."""
 
 
 class Assumption(Enum):
@@ -149,7 +158,7 @@ class Assumption(Enum):
 
 
 class RealTime(Enum):
-    """By what it is decided that one transaction was over before another one began."""
+    """What tells that a transaction ended before another began: the order of the file, its times, or both."""
 
     BOTH = "both"
     FILE = "file"
@@ -162,10 +171,10 @@ AGREED = "real time is what the order of the file and :time agree on"
 
 @dataclass(slots=True)
 class Observed:
-    """A history as clients saw it. Transactions of one session are in its order.
+    """A history as clients saw it. The transactions of a session stand in its order.
 
-    `notes`: what a reader had to say about the file. `follows`: pairs (a, b) of transactions whose write of
-    some key b's write replaced, where the file says so.
+    `notes`: remarks of the file's reader, for the report. `follows`: pairs (a, b) of numbers of transactions,
+    of which the file says that b's write of some key replaced a's.
     """
 
     name: str
@@ -175,7 +184,7 @@ class Observed:
     follows: list[tuple[int, int]] = field(default_factory=list)
 
     def in_real_time(self, order: RealTime) -> Observed:
-        """Returns the history with the real time of one order, where the file has two that differ."""
+        """Returns the history with one source of real time, where the file has two that differ."""
         if order is RealTime.BOTH:
             return self
         by_time, transactions = order is RealTime.TIME, self.transactions
@@ -216,7 +225,7 @@ class Observed:
 
 
 LONG = 8
-"""Elements of a list that are shown; of a longer one the last ones."""
+"""Elements of a list that reports show. Of a longer list the last ones: they name its version."""
 
 
 def value_text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The smallest part of a history of clients that is wrong in the same way."""
+"""Shrink a history of clients to the smallest part found that is wrong in the same way (delta debugging)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 from dvs_model.observed.seen import Kind, Observed, Op, Transaction
 
 CALLS = 400
-"""Parts that are judged at most; what is left by then may not be the smallest."""
+"""Limit of parts that are judged. What is left by then is still wrong, but may not be the smallest."""
 
 Item = TypeVar("Item")
 
@@ -18,11 +18,14 @@ Wrong = Callable[[Observed], bool]
 
 
 def smallest(observed: Observed, first: Sequence[int], wrong: Wrong, calls: int = CALLS) -> Observed:
-    """Returns a part of a history that is wrong, from which nothing can be taken away.
+    """Returns a part of a history that is still wrong; unless the calls are used up, nothing can be left out.
 
-    `first`: numbers of transactions that show what is wrong, tried as a whole before anything else. Halves,
-    quarters and so on of the transactions are left out while the rest is wrong, then single operations; what
-    they appended goes from the lists that others read.
+    First the transactions of the evidence are tried alone. Then halves, quarters and so on of the
+    transactions are left out as long as the rest is wrong, then single operations, and all again until
+    nothing changes. If an append is left out, its element goes from the lists that others read; otherwise
+    these would be wrong in another way.
+
+    `first`: numbers of the transactions of the evidence. `calls`: how many parts may be judged.
     """
     search = _Search(observed, wrong, calls)
     near = _with_writers(observed, set(first))
@@ -37,7 +40,7 @@ def smallest(observed: Observed, first: Sequence[int], wrong: Wrong, calls: int 
 
 
 def _with_writers(observed: Observed, numbers: set[int]) -> list[Transaction]:
-    """Returns transactions with those that wrote what they read."""
+    """Returns some transactions with the writers of what they read, by numbers."""
     chosen = [each for each in observed.transactions if each.number in numbers]
     read = {
         (op.key, value)
@@ -65,7 +68,7 @@ def _without(op: Op, gone: set[tuple[str, object]]) -> Op:
 
 
 def fewer(kept: list[Item], fails: Callable[[list[Item]], bool], left: Callable[[], bool]) -> list[Item]:
-    """Returns what is left if ever smaller runs are left out while the rest fails.
+    """Leaves out ever smaller runs of items while the rest fails; returns what is left (ddmin, Zeller 2002).
 
     `left`: whether there are calls left.
     """
@@ -85,7 +88,7 @@ def fewer(kept: list[Item], fails: Callable[[list[Item]], bool], left: Callable[
 
 
 class _Search:
-    """Leaves out what is not needed. `kept`: what is left so far."""
+    """The work of `smallest`. `calls`: how many are left. `kept`: the transactions that are left so far."""
 
     def __init__(self, observed: Observed, wrong: Wrong, calls: int) -> None:
         self.observed, self.wrong, self.calls = observed, wrong, calls

@@ -1,4 +1,7 @@
-"""When transactions began and ended, as an array."""
+"""When transactions began and ended, as an array, and the pairs that real time orders.
+
+"a ended before b began" is an interval order; strict levels must keep it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from numpy.typing import NDArray
 from dvs_model.observed.seen import Window
 
 Windows = NDArray[np.float64]
-"""By transaction its begin and its end; NaN: not known."""
+"""A row (begin, end) per transaction; NaN: not known."""
 
 
 def window_of(time: Windows, index: int) -> Window | None:
@@ -20,7 +23,11 @@ def window_of(time: Windows, index: int) -> Window | None:
 
 
 def time_pairs(of: Windows) -> list[tuple[int, int]]:
-    """Returns pairs of which the first one ended before the second one began; they imply all others."""
+    """Returns pairs of transactions of which the first one ended before the second one began.
+
+    They are few, and all others follow from them: a pair is left out if a third transaction lies between,
+    which began after the first one ended and ended before the second one began.
+    """
     known = np.flatnonzero(~np.isnan(of[:, 0]))
     timed = [(Window(*of[index].tolist()), index) for index in known.tolist()]
     by_end = sorted((window.end, window.begin, index) for window, index in timed)
@@ -31,7 +38,8 @@ def time_pairs(of: Windows) -> list[tuple[int, int]]:
     for window, index in timed:
         count = bisect_left(ends, window.begin)
         if count:
-            # Who ended before one of these began is before it already.
+            # Transactions 0 to count - 1, by their ends, ended before this one began. Those among them that
+            # ended before another of these began come before that one, and need no pair of their own.
             first = bisect_left(ends, latest[count - 1], 0, count)
             pairs += [(by_end[at][2], index) for at in range(first, count)]
     return pairs

@@ -1,4 +1,8 @@
-"""Values that clients wrote and read, and of which sort they are."""
+"""Values that clients wrote and read that are no plain numbers, and the sorts of values.
+
+A value that nobody wrote is mostly an anomaly. But if it is of another sort than all that was written, the
+file is of another workload, and is refused: see `observed.recover`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ class Symbol:
 
 
 COLLECTIONS = ("sets", "maps", "lists")
-"""Sorts of values that are the state of another workload, unless such values are written."""
+"""Sorts of values that other workloads read (a whole set, all balances), unless such values are written."""
 
 SORTS = {
     "#{": "sets",
@@ -35,7 +39,7 @@ SORTS = {
 
 
 def sort_of(value: object) -> str:
-    """Returns of which sort a value is, as a plural."""
+    """Returns the sort of a value, as a plural for messages."""
     if isinstance(value, int | float):
         return "numbers"
     if isinstance(value, Text):

@@ -1,4 +1,8 @@
-"""A whole history of clients in the notation, and what the notation cannot hold of it."""
+"""Convert a whole history of clients to Adya's notation, and say what was lost or added.
+
+The notation demands a total version order for each key and reads that follow the writes; client files have
+neither. So missing orders are chosen such that they close no cycle, if that can be, and a note says so.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +22,20 @@ from dvs_model.observed.seen import READS, Kind, Observed, Op, Status
 
 
 def whole(observed: Observed) -> tuple[History, tuple[str, ...]]:
-    """Returns a history with all transactions, and what it leaves out or states beyond the file, in words.
+    """Returns a history with all transactions, and notes on what it leaves out or states beyond the file.
 
-    Raises HistoryError: two writes of one value to one key.
+    Raises HistoryError: one value is written twice to one key.
     """
     return _Whole(observed).history()
 
 
 @dataclass(slots=True)
 class _Whole:
-    """A history that is put together. `made`: by key and value the version."""
+    """The conversion of one history.
+
+    `made`: by key and value the version. `initial`: the objects of which the version before the run is read.
+    `lost`: by note how many times it applies.
+    """
 
     observed: Observed
     names: Names = field(default_factory=Names)
@@ -62,11 +70,15 @@ class _Whole:
         return history, (*self.observed.notes, *(f"{text} ({n} times)" for text, n in self.lost.items()))
 
     def lose(self, text: str) -> None:
-        """Counts something that is left out, or stated beyond the file."""
+        """Counts a note on something that is left out, or stated beyond the file."""
         self.lost[text] = self.lost.get(text, 0) + 1
 
     def placed(self) -> list[int]:
-        """Returns the transactions so that each comes after those it has read from, else in file order."""
+        """Returns the transactions in an order in which each comes after those it read from, else as in the
+        file.
+
+        The notation refuses a read of what is written later, if another order of events would explain it.
+        """
         writer = {
             (op.key, op.value): index
             for index, transaction in enumerate(self.observed.transactions)
@@ -82,10 +94,12 @@ class _Whole:
                     if source is not None and source != index:
                         pairs.append((source, index))
         place = ranks(len(self.observed.transactions), pairs)
-        # Who read from each other stay in the order of the file: no order puts each write before its reads.
+        # Transactions that read from each other have one rank, and stay in the order of the file: no order
+        # puts each write before its reads.
         return sorted(range(len(place)), key=place.__getitem__)
 
     def body(self, index: int, taken: bool) -> Iterator[Event]:
+        """Yields the events of a transaction. `taken`: whether it counts as committed."""
         transaction = self.observed.transactions[index]
         number, own = transaction.number, dict[str, Version]()
         if transaction.window is not None or transaction.start is not None:
@@ -124,6 +138,7 @@ class _Whole:
     def version_orders(
         self, found: Recovered, known: Orders, counts: dict[tuple[str, int], int]
     ) -> Iterator[tuple[str, tuple[Version, ...]]]:
+        """Yields each object with its version order. `counts`: by key and transaction how many versions."""
         keys = [*known.known, *(key for key in known.unknown if key not in known.known)]
         place = self.convenient(found, known) if known.tails or known.unknown else []
         for key in keys:
@@ -146,9 +161,11 @@ class _Whole:
                 yield obj, (Version(obj, T0, 1),)
 
     def convenient(self, found: Recovered, known: Orders) -> list[tuple[int, ...]]:
-        """Returns places of transactions by which versions without an order close no cycle, if any does so.
+        """Returns sort keys of transactions, by which versions without a known order are put in one.
 
-        Where dependencies close one, then none without anti-dependencies, and so on.
+        An order along all dependencies and sessions closes no cycle with them. Where these close a cycle by
+        themselves, the next sort key takes fewer kinds of edges into account, so that at least no cycle of
+        these kinds is added (ww and wr alone, for G1c), and so on.
         """
         made, count = edges(found, known), len(self.observed.transactions)
         ww, wr, rw, session = made.ww, made.wr, made.rw, made.session
@@ -165,7 +182,11 @@ class _Whole:
 
 
 def ranks(count: int, pairs: Iterable[Pair]) -> list[tuple[int, int]]:
-    """Returns by index a place and the index: pairs lead to later places, those on cycles to the same one."""
+    """Returns (place, index) for each index, such that pairs lead from a place to a later one.
+
+    All vertices of a strongly connected component have the same place. Components that no pair orders stand
+    in the order of their first index.
+    """
     arcs = list(pairs)
     knot_of = strong_labels((a for a, _ in arcs), (b for _, b in arcs), count)
     first = dict[int, int]()
@@ -176,7 +197,8 @@ def ranks(count: int, pairs: Iterable[Pair]) -> list[tuple[int, int]]:
         if knot_of[a] != knot_of[b]:
             below[knot_of[a]].add(knot_of[b])
     entering = Counter(head for heads in below for head in heads)
-    # Of those before which nothing is left, the one with the first transaction comes next.
+    # Topological sort with a heap: of the components that nothing precedes any more, the one with the
+    # smallest index comes next, which keeps the order of the file as far as it can be kept.
     ready = [(first[knot], knot) for knot in first if not entering[knot]]
     heapify(ready)
     place: dict[int, int] = {}
