@@ -1,8 +1,9 @@
-"""The dependencies of a history as arcs in arrays.
+"""Collect the dependencies of a large history as arcs in arrays, and find their components with SciPy.
 
-The vertices are the transactions, then two for each derived version, as `dvs_model.graph.dsg` has them, then
-those of orders. Every edge of any graph that a phenomenon is searched in is a path along these arcs. So a
-cycle of any phenomenon lies in one of their strongly connected components.
+Every edge of any graph in which a phenomenon is searched (DSG, with sessions, with real time) is a path along
+these arcs. So a cycle of any phenomenon lies in one of their strongly connected components, and everything
+outside of them can be left out. Vertices are the transactions, then two for each derived version (see
+`stated.behind`), then those of chains that stand for orders.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ from dvs_model.stated.rows import Rows
 
 @dataclass(slots=True)
 class Arcs:
-    """Arcs as pairs of arrays, one of tails and one of heads. `vertices`: how many there are so far."""
+    """Arcs in batches: arrays of tails and arrays of heads. `vertices`: how many there are so far."""
 
     vertices: int
     tails: list[Ints] = field(default_factory=list)
     heads: list[Ints] = field(default_factory=list)
 
     def add(self, tails: Ints, heads: Ints) -> None:
-        """Adds arcs."""
+        """Adds the arcs from tails[i] to heads[i]."""
         self.tails.append(tails)
         self.heads.append(heads)
 
     def fresh(self, count: int) -> int:
-        """Adds vertices, and returns the first."""
+        """Adds `count` vertices, and returns the number of the first one."""
         self.vertices += count
         return self.vertices - count
 
@@ -46,9 +47,10 @@ class Arcs:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """The reads of committed transactions of versions that others wrote or derived.
+    """The reads that make dependencies, one entry each: of versions that others wrote, or that are derived.
 
-    `event`: where each is. `reader`, `version`. `derived`: which are of derived versions.
+    `event`: the place of the read. `reader`: its transaction, which committed. `version`: what it read.
+    `derived`: whether the version is derived.
     """
 
     event: Ints
@@ -58,7 +60,10 @@ class Reads:
 
 
 def reads_of(rows: Rows, made: Made) -> Reads:
-    """Returns the reads that make dependencies."""
+    """Returns the reads that make dependencies.
+
+    A read of a derived version counts even if the reader derived it itself: others wrote what is behind it.
+    """
     reader = rows.txn[made.reads]
     derived = made.is_derived[made.seen]
     counts = made.lives.committed[reader] & (derived | (made.txn[made.seen] != reader))
@@ -71,7 +76,7 @@ Pairs = tuple[Ints, Ints]
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """The dependencies between base versions."""
+    """The dependencies by versions that were written, not derived."""
 
     ww: Pairs
     wr: Pairs
@@ -85,6 +90,7 @@ def dependencies(made: Made, reads: Reads) -> Dependencies:
     ordered = made.ordered[version]
     following = made.following[version]
     missed = following != NOBODY
+    # A transaction that replaced what it had read itself has no anti-dependency.
     missed[missed] = made.txn[following[missed]] != reader[missed]
     return Dependencies(
         overwrites(made),
@@ -94,7 +100,10 @@ def dependencies(made: Made, reads: Reads) -> Dependencies:
 
 
 def overwrites(made: Made) -> Pairs:
-    """Returns the transactions that wrote neighbours in a version order: the earlier one, the later one."""
+    """Returns the write dependencies: the writers of neighbours in a version order, the earlier one first.
+
+    Versions of derived objects are left out: see `stated.behind`.
+    """
     line = made.line
     same = (made.obj[line[1:]] == made.obj[line[:-1]]) & ~made.is_derived[line[1:]]
     return made.txn[line[:-1][same]], made.txn[line[1:][same]]
@@ -113,7 +122,9 @@ def in_sessions(sessions: Iterable[Ints], committed: Bools) -> Pairs:
 def in_time(starts: Ints, made: Made, arcs: Arcs) -> None:
     """Adds paths for "commits before the start of", along a chain of the starts.
 
-    `starts`: by transaction the latest point at which an edge of time may enter it.
+    All pairs would be quadratically many. So each different start is a vertex of a chain; a commit leads to
+    the next start after it, and a start to the transactions that start there. `starts`: by transaction the
+    latest point at which an edge of time may enter it.
     """
     txns = np.flatnonzero(made.lives.committed)
     moments = np.unique(starts[txns])

@@ -1,4 +1,10 @@
-"""What lies behind derived versions: dependencies through them, as `dvs_model.graph.dsg` defines these."""
+"""Dependencies through derived versions, as arcs, for large histories.
+
+A refresh derives a version from others. Who reads it depends on the writers of the base versions *behind* it,
+at any depth (DVS paper, section 4.1). To list these would be quadratic, so each derived version gets two
+extra vertices, and paths along them stand for the dependencies. `graph.dsg` builds the same graph with
+evidence; here are only arcs, because only strongly connected components are asked for.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +24,11 @@ from dvs_model.stated.rows import Rows
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """The derived versions of a history, by place in the order of their events.
+    """The derived versions of a history, numbered in the order of the events that make them.
 
-    `place`: by version; NOBODY for one that is written. `sources`: of each the versions it derives from.
-    `closest`: for each writer that only the first of two neighbours in a version order has behind it, its
-    commit, and the first start of those that depend on it because only the second has them.
+    `place`: by version its number among the derived ones; NOBODY if it is written. `sources`: by derived
+    version the versions it derives from. `closest`: for each write dependency that `changed` adds, the commit
+    of the earlier writer, and the earliest start among the later writers that it leads to (see `late`).
     """
 
     rows: Rows
@@ -40,10 +46,17 @@ class Behind:
         return cls(rows, made, place, [flat[a:b] for a, b in pairwise(starts)])
 
     def connect(self, arcs: Arcs, reads: Reads) -> None:
-        """Adds the arcs of reads of derived versions, and of write dependencies through them."""
+        """Adds the arcs of reads of derived versions, and of write dependencies through them.
+
+        For each derived version there are two vertices. `behind` is entered from the writers of the versions
+        behind it, and leads to its readers: paths through it are wr. `missed` is entered from its readers,
+        and leads to the writers of the versions that follow those behind it: paths through it are rw.
+        """
         made, count = self.made, len(self.sources)
         behind = arcs.fresh(2 * count)
         missed = behind + count
+        # One entry per source of a derivation: the derived version `above` it, and the source's own number if
+        # it is derived, too.
         above = np.repeat(np.arange(count), np.diff(self.rows.starts))
         source = self.place[made.sources]
         chained = source != NOBODY
@@ -67,10 +80,12 @@ class Behind:
         yield from zip(before.tolist(), self.made.following[before].tolist(), strict=True)
 
     def changed(self, arcs: Arcs, before: int, after: int) -> None:
-        """Adds arcs from the writers that only `before` has behind it to those that only `after` has.
+        """Adds arcs from the writers that only `before` has behind it to the writers that only `after` has.
 
-        None goes to a transaction that had committed before the other wrote. So each version that entered has
-        a vertex on a chain in the order of commits, and a writer has an arc to the first that counts.
+        These are the write dependencies through two consecutive versions of a derived object. A transaction
+        that had committed before the other one wrote gets no arc (docs/notation.md, rule 7). So the later
+        writers get a chain of vertices ("doors") in the order of their commits, and an earlier writer gets
+        one arc, to the first door that counts: all later writers are reached from there.
         """
         left, entered = self.difference(before, after)
         made = self.made
@@ -83,18 +98,25 @@ class Behind:
         doors = arcs.fresh(len(heads)) + np.arange(len(heads))
         arcs.add(doors[:-1], doors[1:])
         arcs.add(doors, np.fromiter((head for _, head in heads), np.int64, len(heads)))
+        # The first door whose transaction committed after the write. The large second part puts the search
+        # behind all heads with the same commit.
         places = [bisect_right(heads, (int(made.event[v]), len(made.event))) for v in tails]
         inside = [(int(made.txn[v]), at) for v, at in zip(tails, places, strict=True) if at < len(heads)]
         if inside:
+            # `first[at]`: the earliest start among the writers from door `at` on.
             first = list(accumulate((int(made.lives.start[head]) for _, head in reversed(heads)), min))[::-1]
             self.closest.extend((int(made.lives.end[tail]), first[at]) for tail, at in inside)
             ends = np.array(inside, np.int64)
             arcs.add(ends[:, 0], doors[ends[:, 1]])
 
     def difference(self, first: int, second: int) -> tuple[list[int], list[int]]:
-        """Returns the base versions behind only the first of two derived versions, and only the second.
+        """Returns the base versions behind only the first of two derived versions, and behind only the
+        second.
 
-        Walks from new versions to old ones, and stops when all pending ones are behind both.
+        Walks from new versions to old ones (a heap by event), and stops when all pending ones are behind
+        both: whatever is older is common. So it costs the difference, not all that lies behind. Flags are
+        bits: 1: behind the first, 2: behind the second, 3: behind both. `single`: how many pending versions
+        have one bit.
         """
         event, place, sources = self.made.event, self.place, self.sources
         flags = {first: 1, second: 2}
@@ -122,7 +144,8 @@ class Behind:
         return sides
 
     def latest(self) -> Ints:
-        """Returns of each derived version the latest commit of what is behind it; NOBODY: nothing is."""
+        """Returns for each derived version the latest commit of a writer behind it; NOBODY: there is none."""
+        # Sources are made before what derives from them, so one pass in the order of events is enough.
         end, txn, ordered = self.made.lives.end.tolist(), self.made.txn.tolist(), self.made.ordered.tolist()
         place, found = self.place.tolist(), [NOBODY] * len(self.sources)
         for number, sources in enumerate(self.sources):
@@ -134,13 +157,17 @@ class Behind:
         return np.array(found, np.int64)
 
     def late(self, reads: Reads) -> bool:
-        """Whether there may be a dependency through derivations on what had not committed at a start."""
+        """Whether a transaction may depend, through derivations, on one that committed after its start
+        (G-SIa).
+
+        It may say so too often: then the readable code decides.
+        """
         through = self.latest()[self.place[reads.version[reads.derived]]]
         starts = self.made.lives.start[reads.reader[reads.derived]]
         return bool((through >= starts).any()) or any(last >= start for last, start in self.closest)
 
     def dirty(self) -> Bools:
-        """Returns of each derived version whether it, or one behind it, is aborted or intermediate."""
+        """Returns one bool per derived version: whether it, or one behind it, is aborted or intermediate."""
         bad = ~self.made.ordered
         found = bad[self.made.derived].tolist()
         if not bad.any():

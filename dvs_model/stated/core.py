@@ -1,12 +1,11 @@
-"""A few cycles of a large component, and which phenomena none of its cycles can be.
+"""Choose a few cycles of a giant component, and tell which phenomena no cycle of it can be.
 
-Where every dependency but anti-dependencies leads from an earlier commit to a later one, as it does in most
-databases, each cycle has an anti-dependency that leads back: its reader committed after the writer that the
-reader missed. These are few where few transactions are wrong. So the transactions of some such cycles show
-what there is; what they do not show must be excluded here, or the whole component is judged.
-
-What a few transactions show is there in all: an edge over a gap in a version order or in a session stands for
-a path with as many anti-dependencies.
+In most databases ww, wr and session edges lead from an earlier commit to a later one. Then a cycle needs an
+anti-dependency (rw) that leads back: its reader committed after the writer whose write it missed. Where few
+transactions are wrong there are few of these edges, even if the component has a million transactions. So
+cycles are searched through them alone. What the found cycles show, the history has: an edge over a gap in a
+version order or a session stands for a path with as many anti-dependencies. What they do not show must be
+excluded here for all cycles, or the caller judges the whole component.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from dvs_model.stated.made import NOBODY, Made
 from dvs_model.theory.names import Phenomenon
 
 TRIED = 300
-"""Anti-dependencies that lead back, of which a cycle is searched for that reports can show."""
+"""Edges that lead back for which a cycle is searched once one was found: reports show only the first."""
 
 STEPS = 3_000_000
-"""Steps of all searches in one component."""
+"""Budget of vertices visited by all searches of one history together."""
 
 
 P = Phenomenon
@@ -35,7 +34,7 @@ P = Phenomenon
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """Some transactions of cycles, and the phenomena that no cycle of the history is."""
+    """`members`: transactions of some cycles. `excluded`: phenomena that no cycle of the history can be."""
 
     members: Ints
     excluded: frozenset[Phenomenon]
@@ -44,17 +43,22 @@ class Core:
 FORWARD = frozenset(
     {P.G0, P.G1A, P.G1B, P.G1C, P.G1C_SESSION, P.G1C_REALTIME, P.G_SIA, P.G_MSRA, P.G1_PREDA, P.G1_PREDB}
 )
-"""What needs no anti-dependency: a cycle that leads forward alone, or what is looked for in each read."""
+"""Phenomena that are excluded from the start. Their cycles have no anti-dependency, and edges that all lead
+forward close no cycle. Or they are no cycles: `stated.dirty_reads` looks for them, and columns have no
+predicates."""
 
 ONE = frozenset({P.G_SINGLE, P.G_CURSOR, P.G_MONOTONIC})
-"""What needs a cycle of dependencies with one anti-dependency."""
+"""Phenomena that need a cycle of dependencies with exactly one anti-dependency."""
 
 ANY = ONE | {P.G2, P.G2_ITEM, P.G_UPDATE}
-"""What needs a cycle of dependencies."""
+"""Phenomena that need a cycle of dependencies with any number of anti-dependencies."""
 
 
 def core(made: Made, reads: Reads, found: Dependencies, session: Pairs) -> Core | None:
-    """Returns some cycles of a history without derivations; None: its dependencies lead back and forth."""
+    """Returns some cycles of a history without derivations, and what no cycle can be.
+
+    None: some ww, wr or session edge does not lead from an earlier commit to a later one.
+    """
     commit, (ww, wr, rw) = made.lives.end, (found.ww, found.wr, found.rw)
     if any((commit[tails] >= commit[heads]).any() for tails, heads in (ww, wr, session)):
         return None
@@ -63,6 +67,8 @@ def core(made: Made, reads: Reads, found: Dependencies, session: Pairs) -> Core 
     search = Search(len(commit), STEPS)
     kept: set[int] = set()
     excluded = set(FORWARD)
+    # Once without and once with session order. `one`, `many`: the phenomena that are excluded if no cycle
+    # with one anti-dependency is found, or no cycle at all.
     for also, one, many in (
         ([], ONE, ANY),
         ([session], {P.G_SINGLE_SESSION}, {P.G_SINGLE_SESSION, P.G2_SESSION}),
@@ -72,6 +78,7 @@ def core(made: Made, reads: Reads, found: Dependencies, session: Pairs) -> Core 
         kept.update(*single.shown)
         if single.complete and not single.shown:
             excluded |= one
+        # An edge inside a component is on some cycle; without such an edge there is none.
         knots = in_knots([ww, wr, rw, *also], len(commit))
         inside = [(r, w) for r, w in zip(readers, writers, strict=True) if knots[r] and knots[r] == knots[w]]
         if not inside:
@@ -82,14 +89,19 @@ def core(made: Made, reads: Reads, found: Dependencies, session: Pairs) -> Core 
                 kept.update(search.way(every, writer, reader) or ())
     if not at_cursor(made, reads):
         excluded.add(P.G_CURSOR)
-    # The pairs themselves: where real time leads from the writer to the reader they are cycles.
+    # Keep both ends of these edges in any case: if the writer committed before the reader started, real time
+    # leads from it to the reader, and the two alone are a cycle with real time.
     kept.update(readers[:TRIED], writers[:TRIED])
     return Core(np.array(sorted(kept), np.int64), frozenset(excluded))
 
 
 @dataclass(frozen=True, slots=True)
 class Cycles:
-    """Cycles with one anti-dependency. `complete`: each that leads back was tried to its end."""
+    """Cycles with one anti-dependency, each as its transactions.
+
+    `complete`: whether a cycle was searched for through every edge that leads back, within the budget. Only
+    then "none was found" means that there is none.
+    """
 
     shown: list[list[int]]
     complete: bool
@@ -98,7 +110,10 @@ class Cycles:
 def cycles(
     search: Search, forward: Arcs, readers: Sequence[int], writers: Sequence[int], commit: Ints
 ) -> Cycles:
-    """Returns the transactions of cycles that an anti-dependency closes with a way that leads forward."""
+    """Searches a way forward from the writer to the reader of each anti-dependency that leads back.
+
+    The way and the anti-dependency are a cycle. `readers`, `writers`: the ends of these anti-dependencies.
+    """
     shown: list[list[int]] = []
     for number, (reader, writer) in enumerate(zip(readers, writers, strict=True)):
         if number >= TRIED and shown:
@@ -113,7 +128,7 @@ def cycles(
 
 @dataclass(frozen=True, slots=True)
 class Arcs:
-    """The heads of the arcs out of each transaction: from `begins` on, up to that of the next one."""
+    """Arcs by their tails: those out of transaction t lead to `heads[begins[t]:begins[t + 1]]`."""
 
     begins: list[int]
     heads: list[int]
@@ -121,13 +136,13 @@ class Arcs:
 
 @dataclass(slots=True)
 class Search:
-    """Searches for ways between transactions. `steps`: how many are left."""
+    """Breadth-first searches with one budget. `count`: of transactions. `steps`: how many are left."""
 
     count: int
     steps: int
 
     def arcs(self, pairs: Iterable[Pairs]) -> Arcs:
-        """Returns arcs by their tails."""
+        """Returns arcs of several kinds together, by their tails."""
         tails, heads = (np.concatenate(each) for each in zip(*pairs, strict=True))
         order = np.argsort(tails, kind="stable")
         begins = np.concatenate(([0], np.cumsum(np.bincount(tails, minlength=self.count))))
@@ -136,7 +151,8 @@ class Search:
     def way(self, arcs: Arcs, start: int, goal: int, commit: Ints | None = None) -> list[int] | None:
         """Returns the transactions of a shortest way, with its ends; None: there is none, or no step is left.
 
-        `commit`: arcs lead from earlier to later ones, so that nothing behind the goal needs to be visited.
+        `commit`: give it if all arcs lead from earlier commits to later ones. Then no transaction that
+        committed after the goal needs to be visited, which keeps each search within a short time.
         """
         last = None if commit is None else int(commit[goal])
         parent = {start: start}
@@ -155,6 +171,7 @@ class Search:
 
 
 def _back(parent: dict[int, int], vertex: int) -> Iterator[int]:
+    """Yields the way from a vertex back to the start, which is its own parent."""
     yield vertex
     while parent[vertex] != vertex:
         vertex = parent[vertex]
@@ -162,7 +179,7 @@ def _back(parent: dict[int, int], vertex: int) -> Iterator[int]:
 
 
 def in_knots(pairs: Iterable[Pairs], count: int) -> Ints:
-    """Returns the component of each transaction, from 1; 0: it is alone in it."""
+    """Returns for each transaction the number, from 1, of its component; 0: it is alone in its component."""
     tails, heads = (np.concatenate(each) for each in zip(*pairs, strict=True))
     labels = component_labels(tails, heads, count)
     found: Ints = np.where(np.bincount(labels)[labels] > 1, labels + 1, 0)
@@ -170,15 +187,18 @@ def in_knots(pairs: Iterable[Pairs], count: int) -> Ints:
 
 
 def at_cursor(made: Made, reads: Reads) -> bool:
-    """Whether a reader has overwritten what another one wrote since: that is G-cursor.
+    """Whether a reader overwrote an object although another transaction had written it since: G-cursor.
 
-    Its own version of the object comes after the one that follows what it has read.
+    That is so if the reader's own version of the object comes, in the version order, after the version that
+    follows the one it read.
     """
     base = ~reads.derived
     reader, version = reads.reader[base], reads.version[base]
     following = made.following[version]
     missed = following != NOBODY
     count = len(made.lives.end)
+    # Look up the version that the reader itself installed of the object, by (object, transaction) as one
+    # number.
     wanted = made.obj[version[missed]] * count + reader[missed]
     installed = made.obj[made.line] * count + made.txn[made.line]
     order = np.argsort(installed)
@@ -186,7 +206,8 @@ def at_cursor(made: Made, reads: Reads) -> bool:
         return False
     at = np.minimum(np.searchsorted(installed[order], wanted), len(order) - 1)
     there = installed[order][at] == wanted
-    # Places in the line of all version orders.
+    # `line` has the orders one after the other, so places in it compare versions of one object. `order[at]`
+    # is the place of the reader's own version.
     place = np.full(len(made.event), NOBODY)
     place[made.line] = np.arange(len(made.line))
     return bool((there & (order[at] > place[following[missed]])).any())

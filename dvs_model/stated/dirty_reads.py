@@ -1,4 +1,7 @@
-"""What single reads show of a history: dirty and late ones, and from when the snapshots of actions may be."""
+"""Find phenomena of single reads in a large history: dirty reads (G1a, G1b) and late ones (G-SIa, G-MSRa).
+
+Also the latest points from which the snapshots of actions may be, which PL-MSR needs.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +14,28 @@ from dvs_model.stated.made import NOBODY, Made
 from dvs_model.stated.rows import READ, WRITE, Rows
 
 MOST_SHOWN = 1000
-"""Dirty and late reads of each sort that are named: reports show the first ones."""
+"""Dirty and late reads of each sort whose transactions are kept: reports show only the first ones."""
 
 
 def _ends(reads: Reads, versions: Made, bad: Bools) -> Ints:
-    """Returns who read and who wrote, of the first of some bad reads of base versions."""
+    """Returns the readers and the writers of bad reads of base versions, of the first MOST_SHOWN of them."""
     some = np.flatnonzero(bad & ~reads.derived)[:MOST_SHOWN]
     return np.concatenate([reads.reader[some], versions.txn[reads.version[some]]])
 
 
 def dirty(versions: Made, reads: Reads) -> Ints:
-    """Returns who read a version of an aborted transaction or an intermediate one, and who wrote it."""
+    """Returns the readers and writers of aborted reads (G1a) and of intermediate reads (G1b)."""
     aborted = ~versions.lives.committed[versions.txn[reads.version]]
     intermediate = ~versions.final[reads.version]
     return np.concatenate([_ends(reads, versions, aborted), _ends(reads, versions, intermediate)])
 
 
 def late(versions: Made, reads: Reads) -> Ints:
-    """Returns transactions with those they depend on that had not committed at their start, or at a read."""
+    """Returns transactions, with those on which they depend that committed too late.
+
+    Too late is after the start of the dependent one (G-SIa, for wr and ww), or after the read itself
+    (G-MSRa).
+    """
     start, commit = versions.lives.start, versions.lives.end
     writer, ordered = versions.txn[reads.version], versions.ordered[reads.version]
     begun = _ends(reads, versions, ordered & (commit[writer] >= start[reads.reader]))
@@ -39,9 +46,10 @@ def late(versions: Made, reads: Reads) -> Ints:
 
 
 def freshest(versions: Made, reads: Reads, behind: Behind | None) -> Ints:
-    """Returns for each transaction the latest commit of what it has read, through derivations too."""
+    """Returns for each transaction the latest commit of those it read from, also through derivations."""
     found = np.full(len(versions.lives.end), NOBODY)
     base = ~reads.derived & versions.ordered[reads.version]
+    # `maximum.at`, because a reader occurs many times: a plain assignment would keep its last read only.
     np.maximum.at(found, reads.reader[base], versions.lives.end[versions.txn[reads.version[base]]])
     if behind is not None:
         latest = behind.latest()[behind.place[reads.version[reads.derived]]]
@@ -50,10 +58,10 @@ def freshest(versions: Made, reads: Reads, behind: Behind | None) -> Ints:
 
 
 def points(rows: Rows, versions: Made, fresh: Ints) -> Ints:
-    """Returns for each transaction the latest point that a snapshot of one of its actions may be from.
+    """Returns for each transaction the latest point from which a snapshot of one of its actions may be.
 
-    That is its start, or a later commit of what it has read, but no later than its last read or write (see
-    `dvs_model.phenomena.monotonic`, which takes these points for PL-MSR).
+    That is its start, or a later commit of a transaction that it read from, but not later than its last read
+    or write (`dvs_model.phenomena.monotonic` takes these points for PL-MSR). `fresh`: from `freshest`.
     """
     start = versions.lives.start
     acting = np.flatnonzero((rows.kind == READ) | (rows.kind == WRITE))

@@ -1,7 +1,8 @@
-"""The versions that the events of a history make, and what its names mean, if it is well-formed.
+"""Resolve the names of versions and the version orders of a large history, and check that it is well-formed.
 
-The rules are those of `dvs_model.graph.wellformed`, which names what breaks them. Here a history that breaks
-one, or that has what is rare (such as a read of what is written later), is left to the readable code.
+The rules are Adya's (1999, section 3.1.2), in arrays. `graph.wellformed` states them one event at a time and
+raises the error that says where one is broken. So here a history that breaks a rule, or has something rare
+such as a read of what is written later, just gives None: the caller then takes the readable code.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from dvs_model.columns.table import Bools, Ints
 from dvs_model.stated.rows import ABORT, COMMIT, DERIVE, READ, START, WRITE, Rows
 
 NOBODY = -1
+"""In an array of places or numbers: there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """By transaction, where an implicit T0 is the last: the places of its start and end; `committed`.
+    """When transactions start and end: one entry per transaction, an implicit T0 being the last one.
 
-    A transaction without a start event has NOBODY's. An implicit T0 starts and ends before the first event.
+    `start`: the place of the start event; NOBODY (-1): it has none. `end`: the place of its commit or abort.
+    `committed`: whether it committed. An implicit T0 has -2 and -1, so that it ends before the first event.
     """
 
     start: Ints
@@ -31,14 +34,17 @@ class Lives:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The versions of a history by number, in the order of the events that make them, then those of T0.
+    """The versions of a history, numbered in the order of the events that make them, then those of T0.
 
-    `event`: the place of that event; -1 for an implicit T0. `final`: whether it is the last of its
-    transaction and object. `ordered`: whether it is in the version order. `following`: the next version in
-    that order; NOBODY: none. `line`: the versions of all orders, one order after the other.
+    One entry per version: `event`: the place of the event that makes it; -1 for an implicit T0. `obj`: its
+    object. `txn`: its transaction. `final`: whether its transaction makes no later version of the object.
+    `is_derived`: whether a derivation makes it. `ordered`: whether it is in the version order of its object
+    (final, and committed). `following`: the next version in that order; NOBODY: none.
 
-    `meaning`: by place of a name its version. `reads`: the places of reads, `seen` their versions. `derived`:
-    the versions that are derived, in the order of their events. `implicit`: whether there is an implicit T0.
+    `line`: the versions of all orders, one order after the other. `meaning`: one entry per name of a version,
+    the version. `reads`: the places of read events; `seen`: their versions. `derived`: the derived versions;
+    `sources`: what they derive from, with bounds in `Rows.starts`. `implicit`: whether there is an implicit
+    T0.
     """
 
     lives: Lives
@@ -59,7 +65,8 @@ class Made:
 
 
 def made(rows: Rows) -> Made | None:
-    """Returns the versions of a history; None: it is not well-formed, or has what is rare."""
+    """Returns the versions of a history; None: it is not well-formed, or has something rare."""
+    # A T0 that is named and has no event is implicit: it wrote what was there before.
     implicit = bool((rows.names.txn == 0).any()) and not bool((rows.numbers == 0).any())
     lives = _lives(rows, implicit)
     creations = np.flatnonzero((rows.kind == WRITE) | (rows.kind == DERIVE))
@@ -88,6 +95,7 @@ def made(rows: Rows) -> Made | None:
     derived = np.flatnonzero(is_derived)
     sources = meaning[rows.sources]
     if (event[sources] >= np.repeat(event[derived], np.diff(rows.starts))).any():
+        # A derivation names a source that is made after it.
         return None
     return Made(
         lives,
@@ -109,9 +117,14 @@ def made(rows: Rows) -> Made | None:
 
 
 def _lives(rows: Rows, implicit: bool) -> Lives | None:
-    """Returns when transactions start and end; None: one has no end, two, or an event outside them."""
+    """Returns when transactions start and end.
+
+    None: a transaction has no end or two, or an event after its end or before its start.
+    """
     count = len(rows.numbers)
     place = np.arange(len(rows.kind))
+    # An assignment with repeated indexes keeps the last value. So events in reverse leave the first place of
+    # each transaction, and events as they are its last place.
     first, last = np.empty(count, np.int64), np.empty(count, np.int64)
     first[rows.txn[::-1]] = place[::-1]
     last[rows.txn] = place
@@ -134,11 +147,12 @@ def _lives(rows: Rows, implicit: bool) -> Lives | None:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The versions that one transaction makes of one object, as a group: they are neighbours in `order`.
+    """The versions in groups. A group are the versions that one transaction makes of one object.
 
-    `order`: the versions by group, in each in the order of events. `keys`: of the groups, ascending;
-    `begins`, with one more at the end: where they begin in `order`. `final`: by version, whether it is the
-    last of its group. `span`: how many keys an object has.
+    `order`: the versions, sorted by group and then by event. `keys`: one int64 per group, obj * span + txn,
+    in ascending order, so that a group can be found by binary search. `begins`: where the groups begin in
+    `order`, with one more entry at the end. `final`: one bool per version, whether it is the last of its
+    group. `span`: one more than there are transactions.
     """
 
     order: Ints
@@ -148,7 +162,10 @@ class Groups:
     span: int
 
     def find(self, obj: Ints, txn: Ints) -> Ints:
-        """Returns the group of each pair of an object and a transaction; NOBODY: there is none."""
+        """Returns the group of each pair of an object and a transaction; NOBODY: there is none.
+
+        `txn` may be NOBODY, for a transaction that the history does not have.
+        """
         if not len(self.keys):
             return np.full(len(obj), NOBODY)
         wanted = obj * self.span + txn
@@ -157,7 +174,10 @@ class Groups:
 
 
 def _groups(rows: Rows, creations: Ints) -> Groups | None:
-    """Returns the groups of versions; None: one is numbered wrongly, or not its transaction's own."""
+    """Returns the versions in groups. `creations`: the places of the events that make versions.
+
+    None: an event names a version of another transaction, or gives a version a wrong number.
+    """
     name, txn = rows.name[creations], rows.txn[creations]
     if (rows.names.txn[name] != rows.numbers[txn]).any():
         return None
@@ -165,11 +185,13 @@ def _groups(rows: Rows, creations: Ints) -> Groups | None:
     key = rows.names.obj[name] * span + txn
     order = np.argsort(key, kind="stable")
     ascending = key[order]
+    # A group begins where the key changes. The slice is for a history without versions.
     begin = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]])[: len(order)])
     begins = np.append(begin, len(order))
     size = np.diff(begins)
     rank = np.arange(len(order)) - np.repeat(begin, size) + 1
     last = rank == np.repeat(size, size)
+    # x1.2 must be the second version that T1 makes of x; plain x1 (number 0) must be the last one.
     given = rows.names.number[name[order]]
     if not np.where(given == 0, last, given == rank).all():
         return None
@@ -179,11 +201,15 @@ def _groups(rows: Rows, creations: Ints) -> Groups | None:
 
 
 def _meaning(rows: Rows, groups: Groups, versions: int, *, implicit: bool) -> tuple[Ints, Ints]:
-    """Returns the version of each name, NOBODY where there is none; and the objects of an implicit T0."""
+    """Returns for each name its version, or NOBODY; and the objects of which an implicit T0 has a version.
+
+    `versions`: the number of versions that events make; those of T0 are numbered after these.
+    """
     names = rows.names
     at = np.minimum(np.searchsorted(rows.numbers, names.txn), max(len(rows.numbers) - 1, 0))
     txn = np.where(rows.numbers[at] == names.txn, at, NOBODY)
     group = groups.find(names.obj, txn)
+    # Without a group the index is -1, and what it gives means nothing: `known` masks it.
     size = groups.begins[group + 1] - groups.begins[group]
     number = np.where(names.number == 0, size, names.number)
     known = (group >= 0) & (number <= size)
@@ -205,12 +231,18 @@ def _one_kind(obj: Ints, is_derived: Bools) -> bool:
 
 
 def _line(rows: Rows, meaning: Ints, obj: Ints, ordered: Bools, commit: Ints) -> Ints | None:
-    """Returns the version orders, one after the other; None: a stated one is not one of all its versions."""
+    """Returns the version orders of all objects, one after the other, as versions.
+
+    An order that the history does not state is that of the commits. `commit`: by version the place of its
+    commit. None: a stated order lacks a version of its object, or has another one too many.
+    """
     when = commit
     if rows.chains:
         stated = stated_orders(rows.chains, meaning, obj, ordered)
         if stated is None:
             return None
+        # Of an object all versions are stated or none, so places in the stated order and places of commits
+        # are never compared.
         when = commit.copy()
         when[stated] = np.arange(len(stated))
     line = np.flatnonzero(ordered)
@@ -218,7 +250,11 @@ def _line(rows: Rows, meaning: Ints, obj: Ints, ordered: Bools, commit: Ints) ->
 
 
 def stated_orders(chains: Sequence[Sequence[int]], meaning: Ints, obj: Ints, ordered: Bools) -> Ints | None:
-    """Returns the versions of stated orders; None: one lacks a version, or holds one that is in no order."""
+    """Returns the versions of the stated orders, one after the other.
+
+    None: one of them is empty, mixes objects, repeats or lacks a version, holds one that is not committed and
+    final, or is the second one of its object.
+    """
     lengths = np.fromiter(map(len, chains), np.int64, len(chains))
     if (lengths == 0).any():
         return None
@@ -229,19 +265,22 @@ def stated_orders(chains: Sequence[Sequence[int]], meaning: Ints, obj: Ints, ord
     every_once = len(np.unique(of[heads])) == len(heads) and len(np.unique(versions)) == len(versions)
     if not (one_object and every_once and ordered[versions].all()):
         return None
+    # No version is repeated and all are in an order, so an order is complete if its length is right.
     due = np.bincount(obj[ordered], minlength=int(obj.max()) + 1)
     return versions if (due[of[heads]] == lengths).all() else None
 
 
 def _seen_in_time(rows: Rows, groups: Groups, event: Ints, txn: Ints, meaning: Ints, reads: Ints) -> bool:
-    """Whether reads name what was made before, and of the reader's own versions the latest made so far."""
+    """Whether each read names a version made before it; of the reader's own versions, the latest so far."""
     seen, reader = meaning[rows.name[reads]], rows.txn[reads]
     if (event[seen] >= reads).any():
         return False
     group = groups.find(rows.names.obj[rows.name[reads]], reader)
     own = np.flatnonzero(group >= 0)
     begin, end = groups.begins[group[own]], groups.begins[group[own] + 1]
-    # Groups stand in the order of their keys, and in each the events ascend: so one search serves all.
+    # How many versions of its own group does each read come after? Encode (group, event) as one number:
+    # groups ascend, and within a group events ascend, so the codes are sorted and one search answers for all
+    # reads.
     span = len(rows.kind) + 1
     places = event[groups.order] + np.repeat(np.arange(len(groups.keys)), np.diff(groups.begins)) * span
     before = np.searchsorted(places, group[own] * span + reads[own])

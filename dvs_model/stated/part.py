@@ -1,10 +1,12 @@
-"""The part of a large history on which its verdicts depend.
+"""Reduce a large history in Adya's notation to the part on which its verdicts depend.
 
-A cycle of a phenomenon lies in a strongly connected component of all arcs; so do the transactions between
-two versions of an object whose writers both lie in it. Without the others, version orders close over the
-gaps; an edge over a gap stands for a path through what is left out, which would lie in the component if the
-edge closed a cycle. So the part keeps: the transactions of components, those of dirty and of late reads, and
-of others the writes that these have read. `tests/laws/test_parts_of_stated_histories.py` compares verdicts.
+Detectors of phenomena need objects for each event and edge; most transactions of a large history take part in
+no phenomenon. A cycle lies in a strongly connected component of all arcs, so transactions outside of
+components can be left out. Is that sound? Version orders close over the gaps, and an edge over a gap stands
+for a path through what was left out. If the edge closed a cycle, the whole path would lie in the component,
+so nothing of it would have been left out. The part keeps the transactions of components, those of dirty and
+late reads, and of other transactions the writes that these have read.
+`tests/laws/test_parts_of_stated_histories.py` compares the verdicts.
 """
 
 from __future__ import annotations
@@ -38,14 +40,14 @@ class Part:
 
 
 SMALL = 2_000
-"""Transactions on cycles up to which all of them are kept; of more, some cycles may do."""
+"""Transactions on cycles up to which all are kept. Of more, a few cycles are kept if these tell enough."""
 
 
 def part(rows: Rows, name: str, small: int = SMALL) -> Part | None:
-    """Returns the part of a history on which its verdicts depend; None: it is not well-formed, or all of it.
+    """Returns the part of a history on which its verdicts depend, for the default reading and all phenomena.
 
-    The verdicts are those of the default reading on all phenomena. Histories that this module does not know
-    to reduce, such as those with derivations and a cycle, are not reduced. `small`: see SMALL.
+    None: the history is not well-formed, or this module does not know how to reduce it, such as a history
+    with derivations and a cycle. The readable code takes it as a whole then. `small`: see SMALL.
     """
     versions = made(rows)
     members = None if versions is None else _sessions(rows)
@@ -56,7 +58,8 @@ def part(rows: Rows, name: str, small: int = SMALL) -> Part | None:
     if len(versions.derived) and (whole.unclear or kept.any() or knots.any()):
         return None
     if versions.implicit and knots[-1]:
-        # An order puts something before T0. All its versions may matter, and no event of T0 keeps them.
+        # T0 is on a cycle: some order puts a version before one of T0. Then all versions of T0 may matter,
+        # but an implicit T0 has no events that could keep them in the part.
         return None
     history = whole.of_cycles(kept) if knots.sum() > small else None
     return Part(history or whole.history(kept | knots), _size(rows, versions))
@@ -78,13 +81,17 @@ def _sessions(rows: Rows) -> list[Ints] | None:
 
 
 def _timed(rows: Rows, versions: Made) -> bool:
-    """Whether the text says when each committed transaction starts."""
+    """Whether each committed transaction has a start event: only then starts tell something."""
     started = versions.lives.start[: len(rows.numbers)] >= 0
     return bool(started.any() and started[versions.lives.committed[: len(rows.numbers)]].all())
 
 
 class _Whole:
-    """A well-formed history. `unclear`: derivations may hide a dirty or late read."""
+    """A well-formed history that is being reduced.
+
+    `timed`: whether starts count. `found`, `session`: its dependencies and neighbours in sessions. `unclear`:
+    whether a read through derivations may be dirty or late, which only the readable code can tell.
+    """
 
     def __init__(self, rows: Rows, versions: Made, reads: Reads, members: list[Ints], name: str) -> None:
         self.rows, self.versions, self.reads = rows, versions, reads
@@ -96,7 +103,7 @@ class _Whole:
         self.unclear = False
 
     def bad(self) -> Bools:
-        """Returns the transactions of dirty and late reads of base versions."""
+        """Returns one bool per transaction: whether it is part of a dirty or late read of a base version."""
         bad = np.zeros(len(self.versions.lives.end), np.bool_)
         bad[dirty(self.versions, self.reads)] = True
         if self.timed:
@@ -104,7 +111,7 @@ class _Whole:
         return bad
 
     def knots(self) -> Bools:
-        """Returns the transactions on cycles of all arcs."""
+        """Returns one bool per transaction: whether it is on a cycle of any arcs. It also sets `unclear`."""
         arcs = Arcs(len(self.versions.lives.end))
         if self.behind is not None:
             self.behind.connect(arcs, self.reads)
@@ -121,7 +128,10 @@ class _Whole:
         return on
 
     def of_cycles(self, kept: Bools) -> History | None:
-        """Returns the history of some cycles beside what is kept; None: they may not show what all show."""
+        """Returns the history of a few cycles, and of what is kept anyway; None: they may show too little.
+
+        They show enough if each phenomenon that they do not show is excluded for the whole history (`core`).
+        """
         found = core(self.versions, self.reads, self.found, self.session)
         if found is None:
             return None
@@ -133,10 +143,11 @@ class _Whole:
         return history if absent <= found.excluded else None
 
     def history(self, kept: Bools) -> History:
-        """Returns the history of the kept transactions, and of others the writes that these have read.
+        """Returns the history of the kept transactions, with the writes of others that these have read.
 
-        A committed transaction, a start and a session are there if the history has any, because verdicts
-        depend on that. Without a start for all, starts tell nothing and are left out.
+        If the whole history has a committed transaction, a start event or a session, so has the part, because
+        verdicts depend on whether there is any. If some committed transaction lacks a start event, starts
+        tell nothing, and are left out.
         """
         rows, versions, members = self.rows, self.versions, self.members
         kept = kept[: len(rows.numbers)]
@@ -144,6 +155,8 @@ class _Whole:
         read = versions.seen[inside[versions.reads]]
         read = read[versions.event[read] >= 0]
         span = len(versions.lives.end)
+        # Of a transaction whose version was read, all its versions of that object are kept: the number of a
+        # version counts the earlier ones, and whether it is intermediate depends on the later ones.
         wanted = np.unique(versions.obj[read] * span + versions.txn[read])
         creations = np.flatnonzero(versions.event >= 0)
         group = versions.obj[creations] * span + versions.txn[creations]
@@ -165,7 +178,11 @@ class _Whole:
 
 
 def _witnesses(named: Bools, versions: Made, members: list[Ints]) -> None:
-    """Adds a committed transaction, one with a start, and one of a session, where there is one."""
+    """Adds a committed transaction, one with a start event and one of a session, if `named` has none.
+
+    A detector distinguishes "absent" from "unknown, for the history has no starts" (or sessions). `named`:
+    one bool per transaction, whether it is in the part.
+    """
     lives, sessions = versions.lives, [txns for txns in members if len(txns)]
     wanted = [np.flatnonzero(lives.committed[: len(named)]), np.flatnonzero(lives.start[: len(named)] >= 0)]
     for some in [*wanted, *([np.concatenate(sessions)] if sessions else [])]:
@@ -174,12 +191,12 @@ def _witnesses(named: Bools, versions: Made, members: list[Ints]) -> None:
 
 
 def _chains(rows: Rows, versions: Made, there: Bools) -> Iterator[Chain]:
-    """Yields the stated version orders of what is kept."""
+    """Yields the stated version orders, without the versions that are left out. `there`: by event."""
     names = Scanner("", "")
     for chain in rows.chains:
         places = np.asarray(chain, np.int64)
         event = versions.event[versions.meaning[places]]
-        # A version of an implicit T0 is there as long as something of its object is.
+        # A version of an implicit T0 has no event. It stays as long as another version of its object does.
         texts = [rows.names.texts[place] for place in places[(event < 0) | there[event]].tolist()]
         if (there[event] & (event >= 0)).any():
             yield Chain(tuple(names.version(text, -1) for text in texts))

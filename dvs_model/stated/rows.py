@@ -1,4 +1,8 @@
-"""The events of a history as columns, before it is known to be well-formed."""
+"""The events of a large history in Adya's notation as columns, before it is known to be well-formed.
+
+Readers of files fill `Written`; its names of versions are told apart and numbered with Arrow, which gives
+`Rows`. `stated.made` then finds out what the names mean.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +22,21 @@ if TYPE_CHECKING:
 
 START, WRITE, READ, DERIVE, COMMIT, ABORT = range(6)
 LETTERS = b"swrdca"
-"""The letter of an event in the notation, by the code of its kind."""
+"""The letters of events in the notation; a letter stands at the code of its kind."""
 
 CODES = np.full(256, -1, np.int8)
 CODES[list(LETTERS)] = range(6)
 CODES[ord("b")] = START
-"""The code of a kind by its letter; b is another name of s."""
+"""By the byte of a letter the code of its kind; -1: none. "b" (begin) is another name of "s" (start)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The different names of versions, by place.
+    """The different names of versions, one entry each, taken apart: x1.2 is object x, transaction 1, number
+    2.
 
-    `texts`: each as written. `obj`: a number of its object. `txn`: the number of its transaction. `number`:
-    of the modification; 0: the final one.
+    `texts`: the name as written. `obj`: a number for its object. `txn`: the number of its transaction, as
+    written. `number`: which version of the transaction it is, from 1; 0: the name does not say, so the last.
     """
 
     texts: Sequence[str]
@@ -42,13 +47,15 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Events by place: starts, writes, reads, derivations, commits and aborts; clauses beside them.
+    """The events of a history as arrays, in the order of the text, and its clauses.
 
-    `kind`: the code of an event. `txn`: its transaction, a place in `numbers`. `name`: the version that it
-    writes, reads or derives, a place in `names`; -1: none. `starts`, with one more at the end: where the
-    sources of each derivation begin in `sources`, which are places in `names`. `chains`: the stated version
-    orders, of places in `names`. `sessions`: by name the numbers of their transactions. `drafts`: from places
-    to these events as they were written.
+    One entry per event: `kind`: its code. `txn`: its transaction, a place in `numbers`. `name`: the version
+    that it writes, reads or derives, a place in `names`; -1: none.
+
+    `numbers`: the numbers of the transactions, ascending. `sources`: what all derivations derive from, places
+    in `names`; `starts`: where those of each derivation begin, with one more entry at the end. `chains`: the
+    stated version orders, as places in `names`. `sessions`: by session the numbers of its transactions.
+    `drafts`: from places of events to the events as they were written.
     """
 
     kind: NDArray[np.int8]
@@ -65,12 +72,12 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The events and clauses of a history as a file has them.
+    """The events and clauses of a history as a file has them, with names as texts.
 
-    `kind`: the code of an event. `txn`: its number of a transaction. `versions`: the texts of the versions
-    that writes, reads and derivations name first, in their order. `sources`: those of the sources of all
-    derivations, one after the other; `counts`: how many each has. `chains`, `sessions`, `drafts`: as in
-    `Rows`, with texts.
+    `kind`: by event its code. `txn`: by event the number of its transaction. `versions`: the version that
+    each write, read and derivation names first, in the order of these events. `sources`: the sources of all
+    derivations, one after the other; `counts`: how many each derivation has. `chains`, `sessions`, `drafts`:
+    as in `Rows`, with texts for names.
     """
 
     kind: NDArray[np.int8]
@@ -83,12 +90,13 @@ class Written:
     sessions: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     def rows(self) -> Rows | None:
-        """Returns the columns; None: a name of a version has another form, such as x_init."""
-        # Imported here, because every command would start later with it.
+        """Returns the columns; None: some name of a version has another form than FORM, such as x_init."""
+        # Imported here, because every command would start later if Arrow were imported at once.
         import pyarrow as pa
 
         of_chains = [text for chain in self.chains for text in chain]
         texts = pa.chunked_array([self.versions, pa.array([*self.sources, *of_chains], pa.string())])
+        # All names at once, so that equal names get equal numbers. Only the different ones are taken apart.
         encoded = texts.combine_chunks().dictionary_encode()
         place, first = ints(encoded.indices), len(self.versions)
         names = _names(encoded.dictionary)
@@ -108,11 +116,11 @@ FORM = (
     r"^(?:(?P<plain>[A-Za-z]+)(?P<plain_txn>[0-9]{1,18})(?:\.(?P<plain_number>[0-9]{1,18}))?"
     r"|(?P<marked>[A-Za-z][A-Za-z0-9_]*)_(?P<marked_txn>[0-9]{1,18})(?:\.(?P<marked_number>[0-9]{1,18}))?)$"
 )
-"""The name of a version with the number of its transaction: x1, x1.2, my_table_1."""
+"""The form of names of versions: x1, x1.2, my_table_1. Up to 18 digits, which fit into an int64."""
 
 
 def _names(texts: pa.Array) -> Names | None:
-    """Returns the parts of different names; None: one of them has another form, such as x_init."""
+    """Returns different names, taken apart; None: one of them has another form than FORM, such as x_init."""
     import pyarrow.compute as pc
 
     parts = pc.extract_regex(texts, FORM)
@@ -125,13 +133,14 @@ def _names(texts: pa.Array) -> Names | None:
         pc.if_else(plain, one, other) for one, other in zip(field.values(), marked.values(), strict=True)
     )
     if pc.any(pc.match_substring_regex(number, "^0+$")).as_py():
+        # x1.0 would be taken for the last version, which 0 means here.
         return None
     number = pc.if_else(pc.equal(number, ""), "0", number)
     return Names(texts.to_pylist(), ints(obj.dictionary_encode().indices), ints(txn), ints(number))
 
 
 def ints(array: pa.Array) -> Ints:
-    """Returns an array of Arrow, of integers or digits, as numbers."""
+    """Returns an Arrow array of integers, or of texts of digits, as int64."""
     import pyarrow as pa
 
     found: Ints = array.cast(pa.int64()).to_numpy(zero_copy_only=False)
