@@ -33,11 +33,13 @@ def strong_labels(tails: Iterable[int], heads: Iterable[int], vertices: int) -> 
 def component_labels(
     tails: NDArray[np.integer], heads: NDArray[np.integer], vertices: int
 ) -> NDArray[np.int64]:
-    """Returns for each vertex the number, from 0, of its strongly connected component, of arcs in arrays."""
+    """Returns for each vertex the number, from 0, of its strongly connected component, as an array."""
     import numpy as np
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 
+    # SciPy's graphs are sparse matrices with 32-bit indexes: row is tail, column is head. Each entry takes
+    # one byte; parallel arcs are added up, and only whether an entry is there matters.
     arcs = tails.astype(np.int32, copy=False), heads.astype(np.int32, copy=False)
     matrix = csr_matrix((np.ones(len(arcs[0]), np.int8), arcs), shape=(vertices, vertices))
     _, labels = connected_components(matrix, directed=True, connection="strong")
@@ -45,10 +47,10 @@ def component_labels(
 
 
 def labels_of(arcs: Sequence[NDArray[np.int64]], vertices: int) -> NDArray[np.int64]:
-    """Returns for each vertex the number, from 0, of its strongly connected component, of several arrays."""
+    """Returns for each vertex the number, from 0, of its strongly connected component; joins `arcs`."""
     import numpy as np
 
-    # In the numbers that the search takes, because there may be hundreds of millions.
+    # Converted to 32 bits before they are joined: there may be hundreds of millions of arcs.
     nothing = np.empty(0, np.int32)
     tails = np.concatenate([nothing, *(each[:, 0].astype(np.int32, copy=False) for each in arcs)])
     heads = np.concatenate([nothing, *(each[:, 1].astype(np.int32, copy=False) for each in arcs)])
@@ -76,11 +78,12 @@ def short_cycle(arcs: NDArray[np.int64], tries: int, through: NDArray[np.int64] 
         if len(best) == 2:
             # Nothing is shorter: no arc leads from a vertex to itself.
             break
+    # The way found leads from the head of the arc round to its tail. Let the tail come first.
     return best[-1:] + best[:-1]
 
 
 class Ways:
-    """The ways along some arcs, of which a shortest one between two vertices can be asked."""
+    """A graph prepared for many questions "which is a shortest way from a to b?", by breadth-first search."""
 
     def __init__(self, arcs: NDArray[np.int64]) -> None:
         import numpy as np
@@ -112,15 +115,18 @@ class Ways:
 
 
 def topological(vertices: Iterable[int], below: Sequence[Collection[int]]) -> list[int]:
-    """Returns some vertices of a graph without cycles so that every arc leads forward.
+    """Returns vertices in an order in which every arc leads forward (Kahn's algorithm).
 
-    `below`: the heads of arcs by tail, all among the vertices. (graphlib does this at three times the cost.)
+    If the graph has cycles, the vertices on them and those after them are missing in the result. `below`: the
+    heads of arcs by tail, all among the vertices. (The standard library's graphlib costs three times as
+    much.)
     """
     entering = dict.fromkeys(vertices, 0)
     for vertex in entering:
         for head in below[vertex]:
             entering[head] += 1
     order = [vertex for vertex, arcs in entering.items() if arcs == 0]
+    # The list grows while it is walked: it is the queue as well.
     for vertex in order:
         for head in below[vertex]:
             entering[head] -= 1

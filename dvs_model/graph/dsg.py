@@ -1,6 +1,9 @@
-"""The Direct Serialization Graph (Adya 1999, section 3.1.4), through derivations (DVS paper, section 4.1).
+"""Build Adya's Direct Serialization Graph (1999, section 3.1.4), through derivations (DVS paper, section
+4.1).
 
-Auxiliary vertices, one kind per direction:
+Who reads a derived version depends on the writers of all versions from which it derives, at any depth. To
+list these edges would be quadratic. So auxiliary vertices stand between transactions, an edge is a path
+through them (see `graph.graph`), and the graph stays linear in the history. The kinds of auxiliary vertices:
 
 - `behind[v]` ("forward"): arcs from the installers of the base versions behind a derived version v, and to
   the readers of v. These are read dependencies.
@@ -32,7 +35,7 @@ from dvs_model.graph.reading import DerivedWrites, Reading
 from dvs_model.histories.history import Abort, Commit, Derive, PredicateRead, Read, Version
 
 FEW = 16
-"""How many arcs may stand for one of an auxiliary vertex: for derived versions that differ in little."""
+"""Factor up to which tails * heads direct arcs are preferred to tails + heads by auxiliary vertices."""
 
 
 def dsg(facts: Facts, reading: Reading) -> Graph:
@@ -44,8 +47,10 @@ def dsg(facts: Facts, reading: Reading) -> Graph:
 class Construction:
     """A graph under construction.
 
-    `carried`: for each transaction the versions that derive from what it wrote, as far as they were made
-    before it ended. `connected`: for a base version those that an arc through a derived object leads to.
+    `behind`, `missed`, `makers`: by derived version its auxiliary vertex of that kind, made on first use.
+    `carried`: by transaction the versions that derive from what it wrote and were made before it ended; only
+    these can it have read itself. `connected`: by base version the base versions to which a direct arc
+    through a derived object leads already.
     """
 
     facts: Facts
@@ -112,9 +117,12 @@ class Construction:
         if len(tails) * len(heads) <= FEW * (len(tails) + len(heads)):
             self.connect(tails, heads, before, after)
             return
+        # By commit. A door is an auxiliary vertex from which all heads from its place on are reached: those
+        # up to the next door by arcs, the others through the next door.
         heads.sort()
         doors: dict[int, int] = {}
         for tail, version in tails:
+            # The first head that committed after this version was written.
             place = bisect_right(heads, created[version], key=itemgetter(0))
             if place < len(heads):
                 door = doors.get(place)
@@ -135,7 +143,11 @@ class Construction:
         before: Version,
         after: Version,
     ) -> None:
-        """Adds an arc for each pair of versions that no arc connects yet, by the rule of `changed`."""
+        """Adds an arc for each pair of versions that no arc connects yet, by the rule of `changed`.
+
+        `tails`: the vertices and versions that only `before` has behind it. `heads`: commit, version and
+        vertex of those that only `after` has behind it.
+        """
         created = self.facts.created
         for tail, version in tails:
             known = self.connected.setdefault(version, set())
@@ -150,6 +162,8 @@ class Construction:
 
         Walks from new versions to old ones, and stops when all pending ones are behind both, because the rest
         is common. So it costs the difference, not the transitive closure, where the two share their past.
+        Flags are bits: 1: behind the first, 2: behind the second, 3: behind both. `single`: how many pending
+        versions have one bit only.
         """
         created, sources = self.facts.created, self.facts.sources
         flags = {first: 1, second: 2}
@@ -195,7 +209,10 @@ class Construction:
         predicate: str | None,
         member: Version | None = None,
     ) -> None:
-        """Adds the anti-dependency on the transaction that installed the next version."""
+        """Adds the anti-dependency on the transaction that installed the next version.
+
+        `number`: the event that read. `member`: the derived version that was read, if `version` is behind it.
+        """
         following = self.facts.next(version)
         if following is not None:
             writer = self.result.number[following.txn]
@@ -220,7 +237,11 @@ class Construction:
             )
 
     def chain(self, known: dict[Version, int], version: Version) -> int:
-        """Returns the vertex of a derived version in one direction; makes those of all versions behind it."""
+        """Returns the vertex of a derived version in one direction; makes those of all versions behind it.
+
+        `known`: the map of that direction: `behind`, `missed` or `makers`. The stack replaces a recursion,
+        which would be as deep as the longest chain of refreshes.
+        """
         sources = self.facts.sources
         stack = [version]
         while stack:
@@ -236,10 +257,15 @@ class Construction:
         return known[version]
 
     def link(self, known: dict[Version, int], vertex: int, source: Version) -> None:
-        """Adds the arc of one direction between the vertex of a derived version and one of its sources."""
+        """Adds the arc of one direction between the vertex of a derived version and one of its sources.
+
+        A source that is derived has a vertex of the same kind. A base version stands for its installer, or in
+        the direction `missed` for the installer of the next version.
+        """
         other, note = known.get(source), PLAIN
         if other is None:
             if source.obj in self.facts.derived:
+                # The unborn version of a derived object: nothing is behind it.
                 return
             target = self.facts.next(source) if known is self.missed else source
             other, note = None if target is None else self.node(target), Note(None, (source,))
@@ -249,7 +275,7 @@ class Construction:
 
 
 def derived_from_own(facts: Facts) -> dict[int, set[Version]]:
-    """Maps each transaction to the versions that derive from what it wrote and were made before it ended."""
+    """Returns by transaction the versions that derive from what it wrote and were made before it ended."""
     derived: dict[int, set[Version]] = {}
     carried: dict[Version, set[int]] = {}
     ended: set[int] = set()

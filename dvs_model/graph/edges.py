@@ -1,4 +1,8 @@
-"""Edges of the DSG as values, read off the graph with auxiliary vertices where edges must be explicit."""
+"""Read explicit edges of Adya's DSG off the graph with auxiliary vertices, with a budget of steps.
+
+An edge is a path between two transactions through auxiliary vertices only. There may be quadratically many,
+so edges are listed only inside one component, where cycles are searched and shown.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,7 @@ class Edge(NamedTuple):
 
 
 def doubt(edges: Iterable[Edge]) -> str:
-    """Returns the reason why a possible edge among some edges is not certain."""
+    """Returns the reason, in words, why the first possible edge among some edges is not certain."""
     for edge in edges:
         if not edge.certain:
             txns = f"T{edge.source} {edge.label} T{edge.target}"
@@ -91,10 +95,11 @@ class Arc(NamedTuple):
 
 @dataclass(slots=True)
 class Adjacency:
-    """The arcs of a graph by tail: those inside one component (`labels`: of each vertex), but for time.
+    """The arcs of a graph by tail, without those between components and those of time.
 
-    A path that leaves a component never returns. The chain of moments gives every transaction an edge to
-    every later one: too many to list.
+    `labels`: the component of each vertex. A path that leaves a component never returns, so such an arc is on
+    no cycle. The chain of moments gives every transaction an edge to every later one: these are too many to
+    list.
     """
 
     graph: Graph
@@ -119,7 +124,8 @@ def edges_among(adjacency: Adjacency, members: Iterable[int], budget: Budget) ->
     names = adjacency.graph.transactions
     found: list[Edge] = []
     for tail in members:
-        # The versions at the ends of the write dependencies found before, by the version at the start.
+        # Write dependencies found so far: by the version at the start the versions at the end. Other derived
+        # versions in between may give the same edge again.
         known: dict[Version, set[Version]] = {}
         for first in adjacency.arcs.get(tail, ()):
             if first.head < len(names):
@@ -131,6 +137,7 @@ def edges_among(adjacency: Adjacency, members: Iterable[int], budget: Budget) ->
                     known[versions[0]].add(versions[3])
                 found.append(edge(first.kind, names[tail], names[first.head], first.noted))
             else:
+                # The head is an auxiliary vertex: the edges are the paths that go on from it.
                 _add_paths(found, adjacency, tail, first, budget, known)
     return found
 
@@ -143,12 +150,17 @@ def _add_paths(
     budget: Budget,
     known: dict[Version, set[Version]],
 ) -> None:
-    """Adds the edges of the paths that begin with an arc to an auxiliary vertex."""
+    """Adds the edges of the paths that begin with an arc to an auxiliary vertex.
+
+    `origin`: the vertex where the paths begin, `first`: their first arc. `known`: see `edges_among`.
+    """
     names, arcs = adjacency.graph.transactions, adjacency.arcs
     transactions, source = len(names), names[origin]
     start = first.noted[0].versions[:1] if first.noted else ()
     before = known.setdefault(start[0], set()) if start else None
     steps, stack = len(found), [(first.head, first.kind, first.noted, first.certain)]
+    # A path is known by its vertex, its kind so far and whether it is certain; other paths there give the
+    # same edges, so the first one is enough.
     seen: set[tuple[int, Kind, bool]] = set()
     while stack:
         vertex, kind, notes, certain = stack.pop()
@@ -173,7 +185,11 @@ def _add_paths(
 
 
 def edge(kind: Kind, source: int, target: int, notes: tuple[Note, ...]) -> Edge:
-    """Returns the edge of a path through auxiliary vertices, from the notes of its arcs."""
+    """Returns the edge of a path through auxiliary vertices, put together from the notes of its arcs.
+
+    Each arc knows a part of the evidence: the first that has an event, a predicate or a member gives it;
+    versions are joined in the order of the path; the edge is certain if all arcs are.
+    """
     event: int | None = None
     versions: tuple[Version, ...] = ()
     predicate: str | None = None

@@ -1,4 +1,7 @@
-"""An index of a history, made in one pass, for the detectors and explanations."""
+"""An index of a history, made in one pass: who made a version, what comes next, what is behind it.
+
+Detectors, the DSG and explanations look things up here instead of searching the events.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +37,14 @@ def derivations_ignored(history: History) -> History:
 
 @dataclass(slots=True)
 class Facts:
-    """An index of a history. Events are given by their number.
+    """An index of a history. An event is named by its number, its place in the history.
 
-    `created`: the event that made a version. `sources`: of every derived version, committed or not.
-    `derived`: the derived objects. `last`: how many versions a transaction made of an object. `commits`,
-    `aborts`: by transaction, in text order. `rank`: a committed version's place in its version order.
-    `updates`: the committed transactions with a write. `relations`: the objects that a predicate ranges over.
-    `stated`: whether a version matches a predicate, by the reads that say so.
+    `created`: by version the event that made it. `sources`: by derived version, committed or not, the
+    versions it derives from. `derived`: the derived objects. `last`: by object and transaction how many
+    versions it made. `commits`, `aborts`: by transaction the event, in text order. `rank`: by committed
+    version its place in its version order. `updates`: the committed transactions with a write (a derivation
+    is none). `relations`: by predicate the objects it ranges over. `dead`: the versions that delete their
+    object. `stated`: by predicate and version whether the version matches, where a read says so.
     """
 
     history: History

@@ -1,4 +1,5 @@
-"""The graph that encodes a DSG: transactions, auxiliary vertices, and typed arcs between them.
+"""A graph that encodes Adya's DSG: vertices for transactions, auxiliary vertices, and typed arcs between
+them.
 
 An edge of the DSG (Adya 1999, section 3.1.4; DVS paper, section 4.1) is a path between two different
 transactions through auxiliary vertices only. Exactly one arc of such a path is not `PART`: it gives the edge
@@ -28,7 +29,8 @@ class Kind(Enum):
     SESSION = "session"
     TIME = "time"
 
-    # Enum's own, a function of Python, takes a tenth of the time of a large history.
+    # The hash function of Enum is written in Python, and took a tenth of the time for a large history.
+    # Members are single objects, so the hash of their identity is right.
     __hash__ = object.__hash__
 
 
@@ -36,7 +38,7 @@ DEPENDENCIES = (Kind.WW, Kind.WR, Kind.RW)
 
 
 class Note(NamedTuple):
-    """The reason for an arc: its part of the fields of an `Edge`."""
+    """The reason for an arc: the part of the fields of an `Edge` that this arc knows."""
 
     event: int | None = None
     versions: tuple[Version, ...] = ()
@@ -46,7 +48,7 @@ class Note(NamedTuple):
 
     @property
     def silent(self) -> bool:
-        """Whether the note says nothing, as on arcs between auxiliary vertices of one kind."""
+        """Whether the note says nothing, as on arcs between two auxiliary vertices."""
         return not self.versions and self.event is None and self.predicate is None
 
 
@@ -55,9 +57,10 @@ PLAIN = Note()
 
 @dataclass(slots=True)
 class Graph:
-    """A graph with parallel lists of its arcs. Vertices 0 to n-1 are `transactions`; auxiliary ones follow.
+    """A graph, with its arcs in parallel lists: the arc i leads from `tails[i]` to `heads[i]`.
 
-    `uncertain`: whether an arc is only possible. `number`: the vertex of a transaction.
+    Vertices 0 to n - 1 are the n `transactions`; auxiliary vertices follow. `kinds`, `notes`: of each arc.
+    `uncertain`: whether any arc is only possible. `number`: the vertex of each transaction.
     """
 
     transactions: Sequence[int]
@@ -88,12 +91,15 @@ class Graph:
             self.uncertain = True
 
     def extended(self) -> Graph:
-        """Returns a copy to which arcs can be added."""
+        """Returns a copy, to which arcs can be added without changing this graph."""
         arcs = [*self.tails], [*self.heads], [*self.kinds], [*self.notes]
         return Graph(self.transactions, self.vertices, *arcs, self.uncertain)
 
     def components(self, kinds: Iterable[Kind], *, certain: bool) -> Components:
-        """Returns the strongly connected components over arcs of some kinds and PART, certain ones or all."""
+        """Returns the strongly connected components over the arcs of some kinds, and PART.
+
+        `certain`: over certain arcs alone; else over those that are only possible as well.
+        """
         allowed = {Kind.PART, *kinds}
         chosen = [
             number

@@ -1,4 +1,7 @@
-"""Predicate dependencies, along chains for each predicate and object (linear in version order and reads).
+"""Add predicate dependencies to the DSG, along chains of auxiliary vertices for each predicate and object.
+
+A read by a predicate selects a version of every object. It depends on earlier and later versions of each
+object whose match differs, which may be many; along chains the arcs stay linear in versions and reads.
 
 Reading `icde` (Adya et al. 2000): from the transactions that changed the matches up to the version selected,
 to those that change them later. Reading `thesis` (Adya 1999, section 3.1.3): from the installer of the
@@ -18,9 +21,10 @@ from dvs_model.histories.history import PredicateRead, Version
 
 @dataclass(frozen=True, slots=True)
 class MatchChange:
-    """A version, and whether its match differs from another one; None: one of the two is not known.
+    """A version, and whether its match differs from that of another version; None: one of the two is not
+    known.
 
-    The other match is that of the version before, or, under `thesis`, that of the version that was read.
+    The other version is the one before or, under `thesis`, the one that was read.
     """
 
     version: Version
@@ -50,7 +54,8 @@ class PredicateChains:
         """
         place = -1 if version.unborn else self.facts.rank.get(version)
         if place is None:
-            # Aborted and intermediate versions give no edge (docs/notation.md, rule 2).
+            # Aborted and intermediate versions are in no version order and give no edge (docs/notation.md,
+            # rule 2).
             return
         reader = self.graph.number[event.txn]
         thesis = self.reading is Predicates.THESIS
@@ -63,6 +68,8 @@ class PredicateChains:
             self.graph.arc(self.graph.number[version.txn], reader, Kind.WW if as_write else Kind.WR, note)
         against = self.facts.matches(event.predicate, version) if thesis else None
         later = self.later(event.predicate, version.obj, against, thesis)
+        # The chain begins at place 0; the vertex after the selected version leads to all later changes. The
+        # unborn version has place -1, so that every version is later.
         if place + 1 < len(later):
             self.graph.arc(reader, later[place + 1], Kind.WW if as_write else Kind.RW, note)
 

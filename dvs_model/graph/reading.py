@@ -1,4 +1,7 @@
-"""The choices where the definitions leave something open; every report names the ones it used."""
+"""Choices among readings of the definitions, where the literature leaves something open or disagrees.
+
+Every report names the choices that it used; docs/notation.md explains them under "Reading rules".
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,29 @@ from enum import Enum
 
 
 class Derivations(Enum):
-    """Whether dependencies pass through derivations, or these count as reads and writes (persisted table)."""
+    """Whether dependencies pass through a derivation, or it is reads and a write (persisted table)."""
 
     HONOUR = "honour"
     IGNORE = "ignore"
 
 
 class Predicates(Enum):
-    """Predicate dependencies by Adya et al. 2000 (changes of the matches) or by Adya 1999 (the versions)."""
+    """Which predicate dependencies count.
+
+    ICDE (Adya and others 2000): those on transactions that changed what matches. THESIS (Adya 1999): those on
+    the installers of the versions selected, and of later versions whose match differs.
+    """
 
     ICDE = "icde"
     THESIS = "thesis"
 
 
 class DerivedWrites(Enum):
-    """Write dependencies through derived objects: from what changed behind them, or as the paper words it."""
+    """Which write dependencies pass through derived objects.
+
+    CHANGED: those between writers of what changed from one derived version to the next. LETTER: all pairs of
+    writers behind the two, as the DVS paper words it.
+    """
 
     CHANGED = "changed"
     LETTER = "letter"

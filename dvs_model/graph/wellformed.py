@@ -1,4 +1,4 @@
-"""From a draft to a well-formed history, or an error that names the events.
+"""Turn a draft of a history into a well-formed history, or raise an error that names the events.
 
 The rules are those of Adya 1999, section 3.1.2: a transaction ends with its commit or abort; a read names a
 version that exists; version orders hold exactly the committed versions. The sources of a derivation exist
@@ -61,10 +61,11 @@ def initial_events(inventory: Inventory) -> Iterator[Event]:
 def circular(
     resolution: Resolution, events: Sequence[Event], orders: Mapping[str, tuple[Version, ...]]
 ) -> None:
-    """Checks that reads of what is made later cannot be explained by a text in another order.
+    """Checks that each read of what is made later lies on a cycle of read and write dependencies.
 
-    Each must lie on a cycle of read and write dependencies: then the history is judged, and has G1c. Raises
-    HistoryError: one does not, so that the text, not the database, is wrong.
+    On a cycle no order of the events could put the write first: the history is real, and it has G1c.
+    Otherwise another order of the text would do, so the text is wrong, not the database. Raises HistoryError:
+    a read lies on no such cycle.
     """
     end = {event.txn: number for number, event in enumerate(events) if isinstance(event, Commit)}
     pairs = [(a.txn, b.txn) for order in orders.values() for a, b in pairwise(order)]
@@ -73,6 +74,7 @@ def circular(
     arcs = [(number[a], number[b]) for a, b in pairs if a in number and b in number]
     labels = strong_labels((a for a, _ in arcs), (b for _, b in arcs), len(number))
     for version, event in resolution.early:
+        # Only committed transactions have dependencies.
         knots = [labels[number[txn]] if txn in number else None for txn in (version.txn, event.txn)]
         if None in knots or knots[0] != knots[1]:
             raise resolution.too_early(version, event)
@@ -146,7 +148,11 @@ class Resolution:
             raise self.clash(fact, event, mine[1])
 
     def predicate(self, number: int, event: DraftEvent) -> PredicateRead:
-        """Returns a predicate read or write."""
+        """Returns a predicate read or write.
+
+        Raises HistoryError: two versions of one object, an own version that is not the latest, or a matching
+        version outside of the version set.
+        """
         versions = tuple(self.used(name, number, event) for name in event.names)
         seen: dict[str, Version] = {}
         for version in versions:
@@ -156,6 +162,8 @@ class Resolution:
             self.check_latest(version.obj, version, event)
         for obj in self.inventory.relations[event.predicate]:
             mine = self.latest.get((obj, event.txn))
+            # A version set stands for all objects of the relation: one that is left out is unborn, but here
+            # the transaction itself has written the object.
             if obj not in seen and mine is not None and mine[1].kind == "w":
                 fact = f"a transaction sees its own latest version of {obj}, which is left out here, made by"
                 raise self.clash(fact, event, mine[1])
