@@ -58,8 +58,7 @@ def knots(count: int, arcs: Sequence[Arcs], time: Windows | None = None) -> Ints
 
 
 def _moments(count: int, time: Windows) -> tuple[Arcs, int]:
-    """Returns arcs along which "ended before the other one began" is reachability, and the number of
-    vertices.
+    """Returns arcs along which "ended before the other one began" is reachability, and how many vertices.
 
     All pairs in real time would be quadratically many. Instead moments become vertices on a chain: the end of
     a transaction leads to a moment, the moment to the next one and to the transactions that begin after it.

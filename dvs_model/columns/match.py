@@ -191,8 +191,8 @@ class _Matching:
         self.longest[key[first]] = shown[first]
         self.duplicates(np.sort(shown[first]))
         # Compare each list, element by element, with the beginning of the longest list of its key. `of` says
-        # to which list an element belongs; its distance from the begin of that list is its place in the
-        # longest.
+        # to which list an element belongs; its distance from the beginning of that list is its place in the
+        # longest one.
         place, of = spread(begin, end)
         same = (
             columns.items[place] == columns.items[place - begin[of] + columns.starts[self.longest[key]][of]]
@@ -255,8 +255,7 @@ class _Matching:
         self.unanswered(wrote)
 
     def interrupted(self, longest: Ints, of: Ints, wrote: Ints) -> None:
-        """Notes the lists in which elements of one transaction do not stand together in the order of its
-        appends.
+        """Notes the lists that show the appends of one transaction in parts, or in another order.
 
         Another transaction has written in between: a dirty write (Adya's G0). `recover.apart` defines it.
         `longest`: the operations that read the longest lists. `of`: one int64 per element of these lists, its

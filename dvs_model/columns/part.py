@@ -45,6 +45,7 @@ def _filled(matched: Matched, made: Recovered, keys: Bools, taken: Bools) -> tup
     """Adds the versions, places and lists of some keys to `made`. `keys`: by key. `taken`: by transaction."""
     columns, installed = matched.columns, matched.installed
     made.taken = set(np.flatnonzero(taken).tolist())
+    # Findings stay those of the whole history: the definitions do not look for them again in a part.
     made.findings, made.missing = matched.noted.findings, matched.noted.missing
     made.broken, made.bad = matched.noted.broken, matched.noted.bad
     wanted: Ints = np.flatnonzero(keys)

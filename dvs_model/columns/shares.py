@@ -47,8 +47,7 @@ class Shares(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listed(LazyTransactions):
-    """The transactions of a history whose operations lie in shares. A transaction is built without
-    operations.
+    """The transactions of a history whose operations lie in shares; each is built without operations.
 
     `number`, `status`, `session`: by transaction. `place`: from an index to where the transaction stands in
     the file. `windows`, `timed`: a row (begin, end) per transaction; NaN: not known.

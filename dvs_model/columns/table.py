@@ -194,7 +194,10 @@ class Rows(LazyTransactions):
 
 
 def columns_of(transactions: Sequence[Transaction]) -> Columns:
-    """Returns the columns of transactions."""
+    """Returns the columns of transactions.
+
+    Keys and sessions are numbered in the order in which they first appear.
+    """
     if isinstance(transactions, Rows):
         return transactions.columns
     counts = np.fromiter((len(each.ops) for each in transactions), np.int64, len(transactions))
