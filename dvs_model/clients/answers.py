@@ -243,6 +243,7 @@ class Answers:
             return answers[Client.CAUSAL]
         if self.lost:
             return Answer(False, self.lost[0].text)
+        # A forbidden cycle, in the order: certain, or in every order of unread appends.
         for phenomenon in CYCLES[order]:
             if phenomenon in present:
                 return Answer(False, f"{phenomenon.value} is present")
@@ -253,6 +254,7 @@ class Answers:
         if not self.unsettled.isdisjoint(CYCLES[order]):
             return Answer(None, OPEN)
         if self.basis.unordered is None:
+            # All version orders are known, and the detectors found none of the cycles.
             return Answer(True)
         return Answer(None, "the order of versions is not recorded, and no snapshots explain the history")
 

@@ -117,6 +117,7 @@ class Defined(Basis):
         self.findings, self.missing = self.found.findings, self.found.missing
         self.taken = np.zeros(len(observed.transactions), np.bool_)
         self.taken[sorted(self.found.taken)] = True
+        # Every unknown key has a reason, so an empty one means that there is no such key.
         key, reason = next(iter(self.orders.unknown.items()), ("", ""))
         self.unordered = Unordered(len(self.orders.unknown), key, reason) if reason else None
         self.tails = sum(len(tail) > 1 for tail in self.orders.tails.values())

@@ -296,6 +296,7 @@ class _Judgement:
             wanted = [each for each in phenomena if not isinstance(certain.phenomena[each], Present)]
             knots = self.knots(part, arcs)
 
+            # `wanted` and `cycle` are bound as a default value, because they change with the loop.
             def judged(
                 knot: Knot, chosen: Chosen, only: Sequence[Phenomenon] = (*wanted, cycle)
             ) -> Mapping[Phenomenon, PhenomenonVerdict]:

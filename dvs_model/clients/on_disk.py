@@ -33,8 +33,7 @@ from dvs_model.observed.time import Windows
 
 @dataclass(frozen=True, slots=True)
 class PassResult:
-    """What FindDependencies finds in one share of the keys. Transactions are numbered as in the whole
-    history.
+    """What FindDependencies finds in one share of the keys, with the whole history's numbers.
 
     `arcs`: the dependencies ww, wr and rw. `ww_key`: the key of each ww. `reads`: readers, writers, and the
     numbers of the operations, of reads that show a version of another transaction. `tails`: the number of
@@ -242,6 +241,7 @@ class Apart(Basis):
         made, orders = Recovered(self.observed, findings=self.findings, missing=self.missing), Orders()
         if not members.any():
             return made, orders
+        # Shares have no key in common, so that what they hold by key is joined without a clash.
         for found, known in self.listed.shares.each(SelectTransactions(self.bare, self.taken, members)):
             made.reads += found.reads
             made.taken |= found.taken

@@ -133,8 +133,7 @@ class _Deciding:
         return int(both[0]) if len(both) else None
 
     def exclude(self, order: Ints, sides: Sides) -> Ints:
-        """Excludes each alternative with an arc that would close a cycle; returns the alternatives kept
-        instead.
+        """Excludes each alternative with an arc that would close a cycle; returns those kept instead.
 
         An arc closes a cycle if its head reaches its tail along kept arcs. `order`: the vertices, so that
         every kept arc leads forward.
@@ -275,9 +274,12 @@ class _Deciding:
         while waiting:
             side = waiting.popleft()
             tail, head, last = self.out[side].tolist()
+            # Any row of the pair will do: it names a key that both wrote.
             row = self.graph.pair[np.flatnonzero(self.graph.pair[:, 0] == side // 2)[0]]
             first, second = self.named(int(row[2 + side % 2])), self.named(int(row[3 - side % 2]))
             way = self.said(self.way(head, tail, last), txns, waiting, done)
+            # A vertex modulo `count` is its transaction: with two layers the second one is shifted by
+            # `count`.
             txns |= dict.fromkeys(
                 (int(row[2]), int(row[3]), tail % self.graph.count, head % self.graph.count)
             )
@@ -385,6 +387,7 @@ def _clause(ways: Mapping[int, Sequence[tuple[int, int]]], tail: int, head: int,
             more = cost[vertex] + (choice != 0)
             if more < cost.get(other, more + 1):
                 cost[other], before[other] = more, (vertex, choice)
+                # A vertex at equal cost comes before all that cost more.
                 if choice:
                     queue.append(other)
                 else:

@@ -115,9 +115,9 @@ class Polygraph:
         return Sides(np.concatenate((2 * number, 2 * number + 1)), together((forward, back)))
 
     def sides(self, rows: Ints, back: Bools) -> Sides:
-        """Returns all arcs of some alternatives. `rows`: places in `pair`. `back`: whether the second wrote
-        first.
+        """Returns all arcs of some alternatives.
 
+        `rows`: places in `pair`. `back`: by row, whether its alternative is that the second one wrote first.
         These are: the first writer comes before the second one; and so does each reader of its version.
         """
         number, key, a, b = self.pair[rows].T

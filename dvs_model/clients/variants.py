@@ -60,7 +60,7 @@ class Variants:
                 return self.answers.hidden(self.known[order][level])
 
     def of(self, order: Order) -> Mapping[Client, Answer]:
-        """Returns the verdicts on all levels if they keep `order`."""
+        """Returns the verdicts on all levels if they keep `order`, real time by both of its sources."""
         answers, records = self.answers, self.answers.basis.observed.records
         if order is Order.NONE:
             return self.without_sessions()
