@@ -110,8 +110,7 @@ class Behind:
             arcs.add(ends[:, 0], doors[ends[:, 1]])
 
     def difference(self, first: int, second: int) -> tuple[list[int], list[int]]:
-        """Returns the base versions behind only the first of two derived versions, and behind only the
-        second.
+        """Returns the base versions behind one of two derived versions alone: first, then second.
 
         Walks from new versions to old ones (a heap by event), and stops when all pending ones are behind
         both: whatever is older is common. So it costs the difference, not all that lies behind. Flags are
@@ -127,6 +126,7 @@ class Behind:
         while single:
             _, version = heapq.heappop(heap)
             flag = flags[version]
+            # Sources are older than what derives from them, so the flags of this version are final now.
             single -= flag != 3
             if place[version] == NOBODY:
                 if flag != 3:
@@ -139,6 +139,7 @@ class Behind:
                     heapq.heappush(heap, (-int(event[source]), source))
                     single += new != 3
                 elif old != 3 and new == 3:
+                    # It was pending on one side alone, and is common now.
                     single -= 1
                 flags[source] = new
         return sides
@@ -157,8 +158,7 @@ class Behind:
         return np.array(found, np.int64)
 
     def late(self, reads: Reads) -> bool:
-        """Whether a transaction may depend, through derivations, on one that committed after its start
-        (G-SIa).
+        """Whether a dependency through derivations may be on a commit after the start (G-SIa).
 
         It may say so too often: then the readable code decides.
         """

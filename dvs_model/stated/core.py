@@ -155,6 +155,7 @@ class Search:
         committed after the goal needs to be visited, which keeps each search within a short time.
         """
         last = None if commit is None else int(commit[goal])
+        # Also marks what was visited.
         parent = {start: start}
         queue = deque([start])
         while queue and self.steps > 0:

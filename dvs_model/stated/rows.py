@@ -32,8 +32,7 @@ CODES[ord("b")] = START
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The different names of versions, one entry each, taken apart: x1.2 is object x, transaction 1, number
-    2.
+    """The different names of versions, one entry each, taken apart: x1.2 is x, transaction 1, number 2.
 
     `texts`: the name as written. `obj`: a number for its object. `txn`: the number of its transaction, as
     written. `number`: which version of the transaction it is, from 1; 0: the name does not say, so the last.
