@@ -95,6 +95,7 @@ def problem(found: Recovered, orders: Orders, *, sessions: bool, time: Sequence[
         for index in writers:
             made.writes.setdefault(index, set()).add(key)
     for read in found.reads:
+        # A read from a transaction that does not count as committed is a finding of its own.
         if read.writer == INITIAL or read.writer in found.taken:
             made.reads.setdefault(read.reader, []).append(read)
             if read.writer != INITIAL:
@@ -115,7 +116,10 @@ def problem(found: Recovered, orders: Orders, *, sessions: bool, time: Sequence[
 
 
 def _add_orders(made: Problem, orders: Orders) -> None:
-    """Adds the version orders that are known."""
+    """Adds the known neighbours in version orders, from the initial version on.
+
+    What the user assumes of versions (`Orders.later`) is left out: the levels are defined without it.
+    """
     for key, order in orders.known.items():
         for before, after in pairwise((INITIAL, *order)):
             made.before[key, after] = before
@@ -180,6 +184,8 @@ def _read_atomic(made: Problem) -> dict[Pair, Reason]:
         last: dict[str, int] = {}
         for index in chain:
             reads = made.reads.get(index, ())
+            # First all sources of the transaction, then its reads: under read atomic a source counts for
+            # every read, also for one before it.
             newest: dict[str, set[int]] = {}
             for read in reads:
                 if read.writer != INITIAL:

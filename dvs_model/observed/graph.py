@@ -55,7 +55,11 @@ BY_NOTHING = "what was there before the run comes first, and more is not known"
 
 
 def orders(found: Recovered) -> Orders:
-    """Returns the version orders that lists, commit timestamps or single writers give."""
+    """Returns the version orders, of each key by the first of these that applies.
+
+    Lists that contradict each other: none. A single writer: its version alone. Commit timestamps. Lists, or
+    appends that no list shows. Else none: a register with several writers.
+    """
     made = Orders()
     records = found.observed.records
     for key, writers in found.installed.items():
@@ -119,6 +123,7 @@ def _stated(found: Recovered, made: Orders) -> None:
             written.setdefault(at, set()).add(key)
     for a, b in found.observed.follows:
         before, after = index.get(a, INITIAL), index.get(b, INITIAL)
+        # Keys whose order is known already need no statement.
         common = sorted((written.get(before, set()) & written.get(after, set())) & made.unknown.keys())
         if before == after or not common:
             continue
@@ -138,6 +143,7 @@ def assume(found: Recovered, made: Orders) -> None:
     records = found.observed.records
     stated: dict[str, dict[Pair, str]] = {}
     if records.assumes(Assumption.WRITES_FOLLOW_READS):
+        # Who read a version and then wrote the key has written a later version.
         for read in found.reads:
             there = read.key in made.unknown and read.reader in found.installed[read.key]
             if there and read.writer in found.installed[read.key]:

@@ -60,6 +60,7 @@ def _order(made: Problem, guarantee: Guarantee) -> Iterator[tuple[Pair, Reason]]
                 read: dict[int, None] = {}
                 for index in chain:
                     read.update(_sources(made, index))
+                    # Reads of this transaction count, too: it wrote after them.
                     if index in made.writes:
                         yield from (((source, index), ("session", "")) for source in read)
         case _:

@@ -158,8 +158,7 @@ class Part:
                 self.reads.setdefault(read.reader, []).append((read.place, version, read.value))
 
     def events(self, txns: list[int], windows: Windows | None) -> Iterable[Event]:
-        """Yields the events of each transaction together, at the time of its end, in the order of these
-        times.
+        """Yields the events of each transaction together, at the time of its end.
 
         Without windows a transaction ends at its index. With them it has a start event as well.
         """
@@ -175,9 +174,11 @@ class Part:
                 for obj, value in self.writes.get(index, {}).items()
             ]
             body: list[Event] = [event for _, event in sorted(ops, key=lambda op: op[0])]
+            # A transaction whose time is not known is put at its index.
             window = window_of(windows, index) if windows is not None else None
             begin, end = (float(index), float(index)) if window is None else window
             if windows is not None:
+                # 0 sorts a start before an end at the same time: of two such, nobody came first.
                 parts.append((begin, 0, [Start(number)]))
             parts.append((end, 1, [*body, Commit(number)]))
         for _, _, events in sorted(parts, key=lambda part: part[:2]):

@@ -123,6 +123,7 @@ def _writers(observed: Observed) -> dict[tuple[str, object], tuple[int, int]]:
         for place, op in enumerate(transaction.ops):
             if op.kind is Kind.WRITE or op.kind is Kind.APPEND:
                 if op.kind is Kind.WRITE and op.value in loaded:
+                    # A read of the value could mean the initial version or this write.
                     fact = (
                         f"{value_text(op.value)} is what was there before the run, as --initial-value says, "
                         f"and it is written to key {op.key} again in {transaction.place}; values must be "
@@ -186,6 +187,8 @@ def apart(
         for value in values
     }
     shown = (value for value in whole if value in writer)
+    # A run is a maximal sequence of elements of one transaction. A transaction is whole if its run is all
+    # that it appended; one that has two runs has a first one that is too short.
     runs = [(index, list(run)) for index, run in groupby(shown, key=writer.__getitem__)]
     for place, (index, run) in enumerate(runs):
         due = appends[index][: len(run)] if place == len(runs) - 1 else appends[index]
@@ -320,7 +323,7 @@ class Explained:
         self.found.findings.append(Finding(name, (number, *others), text))
 
     def read_list(self, place: int, op: Op) -> Iterator[Observation]:
-        """Yields the dependency of a read of a list."""
+        """Yields the dependency of a read of a list: on the writer of its last element not appended here."""
         assert isinstance(op.value, tuple)
         mine, value = self.own.get(op.key, []), op.value
         if mine:
@@ -348,7 +351,7 @@ class Explained:
                 self.aborted(op, element, writer[0])
 
     def read_value(self, place: int, op: Op) -> Iterator[Observation]:
-        """Yields the dependency of a read of a single value."""
+        """Yields the dependency of a read of a single value; a read of the own last write is none."""
         mine = self.own.get(op.key)
         if mine:
             if op.value != mine[-1] and not (op.writer and op.writer[0] == self.transaction.number):
@@ -456,9 +459,9 @@ class Explained:
         )
 
     def unwritten(self, op: Op, value: object) -> None:
-        """Adds the finding that a read shows a value that nobody wrote. Raises HistoryError: see
-        `other_sort`.
+        """Adds the finding that a read shows a value that nobody wrote.
 
+        Raises HistoryError: see `other_sort`.
         If the file has every committed write, the value was never committed. Else its writer may be missing.
         """
         self.other_sort(op, value)

@@ -83,6 +83,7 @@ class _Search:
             if steps < 0:
                 return None
             self.place(session)
+            # The numbers of steps placed by session say which steps were placed.
             key = tuple(self.state.done)
             if key in seen:
                 self.back()

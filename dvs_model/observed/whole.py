@@ -74,8 +74,7 @@ class _Whole:
         self.lost[text] = self.lost.get(text, 0) + 1
 
     def placed(self) -> list[int]:
-        """Returns the transactions in an order in which each comes after those it read from, else as in the
-        file.
+        """Returns the transactions such that each comes after those it read from, else as in the file.
 
         The notation refuses a read of what is written later, if another order of events would explain it.
         """
@@ -116,7 +115,11 @@ class _Whole:
         yield Commit(number) if taken else Abort(number)
 
     def seen(self, op: Op, own: dict[str, Version]) -> Version | None:
-        """Returns the version that a read shows; None: the notation cannot hold it."""
+        """Returns the version that a read shows; None: the notation cannot hold it.
+
+        `own`: by key the last version that the transaction has written so far. The notation demands that a
+        transaction reads its own latest version.
+        """
         if isinstance(op.value, tuple):
             known = (self.made.get((op.key, op.value[-1])) if op.value else None, not op.value)
         else:
@@ -145,6 +148,7 @@ class _Whole:
             obj = self.names.of(key)
             tail = sorted(known.tails.get(key, ()), key=place.__getitem__)
             order = [*known.known.get(key, ()), *tail]
+            # Versions of registers, and tails of lists, have no recorded order: state one that does no harm.
             if key in known.unknown:
                 order = sorted(found.installed[key], key=place.__getitem__)
                 self.lose("the order of a key's versions is not recorded; one without a cycle is stated")
