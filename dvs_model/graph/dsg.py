@@ -173,6 +173,7 @@ class Construction:
         sides: tuple[list[Version], list[Version]] = ([], [])
         while single:
             _, version = heapq.heappop(heap)
+            # Sources are older than what derives from them, so the flags of this version are final now.
             flag = flags[version]
             single -= flag != 3
             if version not in sources:
@@ -220,7 +221,11 @@ class Construction:
                 self.result.arc(reader, writer, Kind.RW, Note(number, (version,), predicate, True, member))
 
     def read_derived(self, number: int, txn: int, version: Version, predicate: str | None) -> None:
-        """Adds the dependencies of a read of a derived version."""
+        """Adds the dependencies of a read of a derived version.
+
+        One arc from its vertex `behind` gives all read dependencies, one arc to its vertex `missed` all
+        anti-dependencies.
+        """
         reader = self.result.number[txn]
         self.result.arc(
             self.chain(self.behind, version), reader, Kind.WR, Note(number, (), predicate, True, version)
@@ -282,6 +287,7 @@ def derived_from_own(facts: Facts) -> dict[int, set[Version]]:
     for event in facts.history.events:
         match event:
             case Derive(_, version, sources):
+                # Writers of base sources, and of what is behind derived sources, that have not ended yet.
                 owners = {source.txn for source in sources if source.obj not in facts.derived}
                 owners = owners.union(*(carried.get(source, ()) for source in sources)) - ended
                 if owners:

@@ -143,6 +143,7 @@ def facts(history: History) -> Facts:
                 index.derived.add(version.obj)
             case PredicateRead(_, predicate, versions, matched, _):
                 relations.setdefault(predicate, {}).update((version.obj, None) for version in versions)
+                # A read that lists its matches says of each other version of its set that it does not match.
                 if matched is not None:
                     members = set(matched)
                     index.stated.update(((predicate, v), v in members) for v in versions)

@@ -21,8 +21,7 @@ from dvs_model.histories.history import PredicateRead, Version
 
 @dataclass(frozen=True, slots=True)
 class MatchChange:
-    """A version, and whether its match differs from that of another version; None: one of the two is not
-    known.
+    """A version, and whether its match differs from that of another version; None: not known.
 
     The other version is the one before or, under `thesis`, the one that was read.
     """
@@ -110,6 +109,8 @@ class PredicateChains:
             if thesis:
                 matches = [(c.version, self.facts.matches(predicate, c.version)) for c in changes]
                 changes = [MatchChange(version, differs(match, against)) for version, match in matches]
+            # Each vertex leads to the next one, and to the transaction of its own version if the match
+            # changes.
             chain = [self.graph.vertex() for _ in changes]
             self.future[predicate, obj, against] = chain
             for place, change in enumerate(changes):
