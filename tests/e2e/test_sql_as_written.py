@@ -1,10 +1,12 @@
-"""What a text means is what Spark says: queries, types and functions that the engine itself does not know."""
+"""What a text means is what Spark says: queries, types and functions that the engine itself does not know.
+
+Most tables are in memory, where Spark runs the same plans and texts as on Delta; a sample is on Delta.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 import pytest
 from pyspark.sql import SparkSession
@@ -15,6 +17,7 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.port import Action
 from tests.views import view_rows
+from tests.written_in_memory import written_in_memory
 
 pytestmark = pytest.mark.spark
 
@@ -36,35 +39,52 @@ ROWS = """
 
 
 @pytest.fixture
-def account(tmp_path: Path, spark: SparkSession) -> Iterator[Account]:
-    account = Account.open(str(tmp_path / "account"), spark, WallClock())
+def account(spark: SparkSession) -> Iterator[Account]:
+    with written_in_memory(spark) as account:
+        yield with_rows(account)
+
+
+@pytest.fixture(scope="module")
+def on_delta(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Account]:
+    """An account of the tests of this module, each of which has dynamic tables of its own."""
+    account = Account.open(str(tmp_path_factory.mktemp("sql") / "account"), spark, WallClock())
+    yield with_rows(account)
+    account.store.close()  # type: ignore[attr-defined]
+
+
+def with_rows(account: Account) -> Account:
     account.create_base_table("r", COLUMNS)
     account.execute(f"INSERT INTO r VALUES {ROWS}")
-    yield account
-    account.store.close()  # type: ignore[attr-defined]
+    return account
 
 
 def rows(account: Account, name: str) -> list[str]:
     return sorted(map(repr, account.read(name).collect()))
 
 
-def test_values_of_every_type_pass_through(account: Account) -> None:
-    texts = {
-        "all_of_it": "SELECT k, at, i, x, b, l, s FROM r WHERE k <> 1",
-        "joined": "SELECT p.at, q.s, p.k FROM r AS p JOIN r AS q ON p.at = q.at AND p.k = q.k",
-        "grouped": "SELECT at, COUNT(s) AS n, MAX(at) AS m FROM r GROUP BY at",
-        "fields": "SELECT k, s.*, r.s.t AS u FROM r",
-    }
-    for name, text in texts.items():
+OF_EVERY_TYPE = {
+    "all_of_it": "SELECT k, at, i, x, b, l, s FROM r WHERE k <> 1",
+    "joined": "SELECT p.at, q.s, p.k FROM r AS p JOIN r AS q ON p.at = q.at AND p.k = q.k",
+    "grouped": "SELECT at, COUNT(s) AS n, MAX(at) AS m FROM r GROUP BY at",
+    "fields": "SELECT k, s.*, r.s.t AS u FROM r",
+}
+
+
+def test_values_of_every_type_pass_through(on_delta: Account) -> None:
+    """A table that is refreshed in full stores them too."""
+    account, whole = on_delta, OF_EVERY_TYPE["all_of_it"]
+    account.create_dynamic_table("in_full", whole, refresh_mode=RefreshMode.FULL)
+    for name, text in OF_EVERY_TYPE.items():
         assert account.create_dynamic_table(name, text, refresh_mode=RefreshMode.INCREMENTAL).incremental
-        account.create_dynamic_table(f"{name}_full", text, refresh_mode=RefreshMode.FULL)
-    account.execute("UPDATE r SET at = at + INTERVAL 1 DAY, l = ARRAY(9), x = -0.5 WHERE k IN (1, 2)")
-    account.execute("DELETE FROM r WHERE k = 3")
-    account.execute("INSERT INTO r SELECT k + 10, f, at, i, x, b, l, s FROM r")
-    for name in texts:
-        assert account.refresh(name)[-1].action is Action.INCREMENTAL
-        account.refresh(f"{name}_full")
-        assert rows(account, name) == rows(account, f"{name}_full")
+    account.execute(
+        "UPDATE r SET at = at + INTERVAL 1 DAY, l = ARRAY(9), x = -0.5 WHERE k IN (1, 2)",
+        "DELETE FROM r WHERE k = 3",
+        "INSERT INTO r SELECT k + 10, f, at, i, x, b, l, s FROM r",
+    )
+    view_rows(account, "r")
+    for name, text in (*OF_EVERY_TYPE.items(), ("in_full", whole)):
+        assert account.refresh(name)[-1].action is (Action.FULL if name == "in_full" else Action.INCREMENTAL)
+        assert_equals_the_query(account, name, text)
         assert rows(account, name)
 
 
@@ -119,18 +139,36 @@ PASSED = (
 )
 """Queries with expressions that only Spark evaluates."""
 
+ON_DELTA = [
+    text for text in PASSED if "LIKE ANY" in text or "collect_list(struct" in text or "r.f) AS n, n" in text
+]
+"""A filter and a projection, a group with a nested value, a subquery."""
+
+
+def assert_follow_the_queries(account: Account, texts: Sequence[str], action: Action) -> None:
+    """Refreshes a table for each text over one change of its rows."""
+    account.execute(
+        "UPDATE r SET at = at + INTERVAL 40 DAY, i = 3, x = -0.5 WHERE k = 1",
+        "DELETE FROM r WHERE k = 3",
+        "INSERT INTO r SELECT k + 10, f, at, i, x, b, l, s FROM r",
+    )
+    view_rows(account, "r")
+    for number, text in enumerate(texts):
+        assert account.refresh(f"d{number}")[0].action is action
+        assert_equals_the_query(account, f"d{number}", text)
+
 
 @pytest.mark.slow
 def test_what_only_spark_evaluates_is_incremental(account: Account) -> None:
     for number, text in enumerate(PASSED):
         account.create_dynamic_table(f"d{number}", text, refresh_mode=RefreshMode.INCREMENTAL)
-    account.execute("UPDATE r SET at = at + INTERVAL 40 DAY, i = 3, x = -0.5 WHERE k = 1")
-    account.execute("DELETE FROM r WHERE k = 3")
-    account.execute("INSERT INTO r SELECT k + 10, f, at, i, x, b, l, s FROM r")
-    view_rows(account, "r")
-    for number, text in enumerate(PASSED):
-        assert account.refresh(f"d{number}")[0].action is Action.INCREMENTAL
-        assert_equals_the_query(account, f"d{number}", text)
+    assert_follow_the_queries(account, PASSED, Action.INCREMENTAL)
+
+
+def test_what_only_spark_evaluates_is_incremental_on_delta_too(on_delta: Account) -> None:
+    for number, text in enumerate(ON_DELTA):
+        on_delta.create_dynamic_table(f"d{number}", text, refresh_mode=RefreshMode.INCREMENTAL)
+    assert_follow_the_queries(on_delta, ON_DELTA, Action.INCREMENTAL)
 
 
 @pytest.mark.parametrize(
@@ -165,11 +203,7 @@ def test_what_only_spark_can_do_is_full(account: Account) -> None:
         assert reason in table.reason
         with pytest.raises(UnsupportedError, match="e cannot be INCREMENTAL"):
             account.create_dynamic_table("e", text, refresh_mode=RefreshMode.INCREMENTAL)
-    account.execute("DELETE FROM r WHERE k = 1")
-    view_rows(account, "r")
-    for number, text in enumerate(FULL):
-        assert account.refresh(f"d{number}")[0].action is Action.FULL
-        assert_equals_the_query(account, f"d{number}", text)
+    assert_follow_the_queries(account, tuple(FULL), Action.FULL)
 
 
 OVER_MAPS = (
@@ -187,6 +221,7 @@ OVER_MAPS = (
     "SELECT k, MAP(k, MAP('x', v['a'])) AS deep, ARRAY(v, v) AS list FROM m",
     "SELECT k, v FROM m UNION ALL SELECT k + 1, v FROM m WHERE v['a'] IS NOT NULL",
 )
+MAPS_ON_DELTA = [text for text in OVER_MAPS if text == "SELECT k, v FROM m" or "GROUP BY" in text]
 AGAIN = "UPDATE m SET v = MAP('a', NULL, 'b', 2) WHERE size(v) = 2 AND k = 2"
 
 
@@ -198,11 +233,19 @@ def in_order(value: object) -> str:
 
 
 def test_maps_are_compared_by_their_pairs(account: Account) -> None:
+    assert_maps_are_maintained(account, OVER_MAPS)
+
+
+def test_maps_are_compared_by_their_pairs_on_delta_too(on_delta: Account) -> None:
+    assert_maps_are_maintained(on_delta, MAPS_ON_DELTA)
+
+
+def assert_maps_are_maintained(account: Account, texts: Sequence[str]) -> None:
     spark = account.read("r").sparkSession
     account.create_base_table("m", {"k": "INT", "v": "MAP<STRING, INT>"})
     account.execute("INSERT INTO m VALUES (1, MAP('a', 1)), (2, MAP('b', 2, 'a', NULL)), (3, NULL)")
-    for number, text in enumerate(OVER_MAPS):
-        account.create_dynamic_table(f"d{number}", text, refresh_mode=RefreshMode.INCREMENTAL)
+    for number, text in enumerate(texts):
+        account.create_dynamic_table(f"m{number}", text, refresh_mode=RefreshMode.INCREMENTAL)
     rounds = (
         (
             "UPDATE m SET v = MAP('a', 2) WHERE k = 1",
@@ -214,13 +257,13 @@ def test_maps_are_compared_by_their_pairs(account: Account) -> None:
     for statements in rounds:
         account.execute(*statements)
         view_rows(account, "m")
-        for number, text in enumerate(OVER_MAPS):
-            assert account.refresh(f"d{number}")[0].action is Action.INCREMENTAL
-            found = Counter(map(in_order, account.read(f"d{number}").collect()))
+        for number, text in enumerate(texts):
+            assert account.refresh(f"m{number}")[0].action is Action.INCREMENTAL
+            found = Counter(map(in_order, account.read(f"m{number}").collect()))
             assert found == Counter(map(in_order, spark.sql(text).collect())), (statements, text)
     account.execute(AGAIN)
-    for number in range(len(OVER_MAPS)):
-        changes = account.refresh(f"d{number}")[0].change_set
+    for number in range(len(texts)):
+        changes = account.refresh(f"m{number}")[0].change_set
         assert changes is not None
         assert not changes.rows()
 
@@ -240,26 +283,27 @@ def test_maps_that_are_keys_or_hold_nested_values_are_full(account: Account) -> 
 
 
 def test_a_text_that_the_engine_misreads_is_left_to_spark(
-    account: Account, monkeypatch: pytest.MonkeyPatch
+    on_delta: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """How a difference is seen: tests/truth/test_reading_against_spark.py."""
+    account = on_delta
     with monkeypatch.context() as patched:
         patched.setattr("dynamic_tables.store.delta.misread", lambda *_: "it is another one")
-        table = account.create_dynamic_table("d", "SELECT k FROM r")
+        table = account.create_dynamic_table("read_by_spark", "SELECT k FROM r")
         with pytest.raises(UnsupportedError, match="does not read as Spark does: it is another one"):
             account.create_dynamic_table("e", "SELECT k FROM r", refresh_mode=RefreshMode.INCREMENTAL)
     assert (table.incremental, table.reason.endswith("it is another one")) == (False, True)
-    assert account.create_dynamic_table("f", "SELECT k FROM r").incremental
-    assert rows(account, "d") == rows(account, "f")
+    assert account.create_dynamic_table("read", "SELECT k FROM r").incremental
+    assert rows(account, "read_by_spark") == rows(account, "read")
 
 
-def test_functions_that_are_none_of_sparks_own_are_refused(account: Account, spark: SparkSession) -> None:
+def test_functions_that_are_none_of_sparks_own_are_refused(on_delta: Account, spark: SparkSession) -> None:
     spark.sql("CREATE FUNCTION brought AS 'org.apache.hadoop.hive.ql.udf.generic.GenericUDFAbs'")
     try:
         with pytest.raises(DefinitionError, match="Cannot resolve routine `brought`"):
-            account.create_dynamic_table("d", "SELECT brought(k) AS y FROM r")
+            on_delta.create_dynamic_table("refused", "SELECT brought(k) AS y FROM r")
     finally:
         spark.sql("DROP FUNCTION brought")
     with pytest.raises(DefinitionError, match=r"Spark refuses the query.*frob"):
-        account.create_dynamic_table("d", "SELECT frob(k) AS y FROM r")
-    assert "d" not in account.store.definitions()
+        on_delta.create_dynamic_table("refused", "SELECT frob(k) AS y FROM r")
+    assert "refused" not in on_delta.store.definitions()
