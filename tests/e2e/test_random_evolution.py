@@ -18,6 +18,7 @@ from campaign.verify.evolution import FLOOR, NAMES, Evolved, evolve
 from campaign.verify.story import Misread
 from dynamic_tables.account import Account
 from dynamic_tables.definition import View
+from tests.depth import examples
 from tests.schemas import unlike
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::dynamic_tables.errors.SlowCapture")]
@@ -25,7 +26,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::dynamic_tab
 
 @pytest.mark.slow
 def test_no_change_upstream_makes_a_table_silently_wrong(tmp_path: Path, spark: SparkSession) -> None:
-    result = evolve(spark, tmp_path, seeds=[0], steps=5)
+    result = evolve(spark, tmp_path, seeds=[0], steps=examples(2))
     assert result.wrong == []
     assert result.met["INCREMENTAL"] + result.met["REINITIALIZE"], result.met
 

@@ -17,6 +17,7 @@ from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.port import Relation
 from dynamic_tables.store.ticks.base_log import versions
+from tests.depth import examples
 
 pytestmark = pytest.mark.spark
 
@@ -107,7 +108,7 @@ def test_the_net_of_any_interval_is_the_difference_of_its_ends(
     if vectors == "false":
         history.run(f"ALTER TABLE {{r}} SET TBLPROPERTIES ('{VECTORS}' = 'false')")
     first = history.newest
-    for number, text in enumerate(choices.sample(COMMITS, 5)):
+    for number, text in enumerate(choices.sample(COMMITS, min(examples(3), len(COMMITS)))):
         history.run(text.replace("{n}", str(number)).replace("{old}", str(history.newest - 1)))
     last = history.newest
     pairs = [(first, last), *((start, start + 1) for start in range(first, last))]
