@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,7 +88,7 @@ class Misread:
 
 @dataclass
 class Story:
-    """An account over two attached tables, and what happens to them."""
+    """An account over two attached tables, and what happens to them. `held`: what it held last."""
 
     path: Path
     spark: SparkSession
@@ -99,6 +100,7 @@ class Story:
     told: list[str] = field(default_factory=list)
     met: Counter[str] = field(default_factory=Counter)
     wrong: list[Misread] = field(default_factory=list)
+    held: dict[str, Contents] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.draw, self.clock = random.Random(f"evolution {self.seed}"), SimulatedClock(10)
@@ -238,14 +240,16 @@ class Story:
 
     def check(self) -> None:
         """Refreshes every dynamic table and compares it with its query."""
+        spark = self.spark_now()
         for name, query in QUERIES.items():
-            before, failed = self.stored(name), ""
+            before, failed = self.held.get(name) or self.stored(name), ""
             try:
                 done = self.account.refresh(name)[-1].action.name
             except DynamicTablesError as error:
                 done, failed = "failed", str(error)
             self.met[done] += 1
-            due, now = self.truth(query), self.stored(name)
+            due, now = truth(spark, query), self.stored(name)
+            self.held[name] = now
             if failed and now != before:
                 self.found(f"{name} failed, and it changed: {failed}")
             elif failed and due is not None:
@@ -262,19 +266,24 @@ class Story:
     def stored(self, name: str) -> Contents:
         return contents(self.account.read(name))
 
-    def truth(self, query: str) -> Contents | None:
-        """What Spark gives for a query over the tables as they are now; None where it refuses."""
+    def spark_now(self) -> SparkSession:
+        """Returns a session with the tables as they are now, and the views that Spark takes."""
         session = self.spark.newSession()
-        try:
-            for name in ("r", "s"):
-                session.sql(f"SELECT * FROM delta.`{self.place(name)}`").createTempView(name)
-            if " v " in query or query.endswith(" v"):
-                session.sql(f"CREATE TEMP VIEW v AS {self.view}")
-            if " sums " in query:
-                session.sql(f"CREATE TEMP VIEW sums AS {QUERIES['sums']}")
-            return contents(session.sql(query))
-        except PySparkException:
-            return None
+        for name in ("r", "s"):
+            session.sql(f"SELECT * FROM delta.`{self.place(name)}`").createTempView(name)
+        views = {"v": self.view, **{name: query for name, query in QUERIES.items() if name == "sums"}}
+        for name, query in views.items():
+            with suppress(PySparkException):
+                session.sql(f"CREATE TEMP VIEW {name} AS {query}")
+        return session
+
+
+def truth(session: SparkSession, query: str) -> Contents | None:
+    """Returns what Spark gives for a query; None where it refuses, also for lack of a view that it reads."""
+    try:
+        return contents(session.sql(query))
+    except PySparkException:
+        return None
 
 
 def difference(due: Contents | None, now: Contents) -> str:
