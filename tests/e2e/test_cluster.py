@@ -72,6 +72,8 @@ def cluster(tmp_path: Path) -> Iterator[Standalone]:
         "SPARK_HOME": str(home),
         "SPARK_SCALA_VERSION": "2.13",
         "PYSPARK_PYTHON": sys.executable,
+        # Executors have the environment of their worker.
+        "JAVA_TOOL_OPTIONS": " ".join(QUICK),
     }
     deploy = "org.apache.spark.deploy"
     java = [str(find_java(os.environ).home / "bin" / "java"), "-Xmx300m", *QUICK, "-cp", f"{home}/jars/*"]
@@ -149,6 +151,7 @@ class OneProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            env={**os.environ, "JAVA_TOOL_OPTIONS": " ".join(QUICK)},
         )
 
     def next(self) -> Done:
