@@ -60,12 +60,11 @@ def test_dates_that_python_does_not_have(tmp_path: Path, spark: SparkSession) ->
     account.create_base_table("r", {"k": "INT", "d": "DATE"})
     account.create_dynamic_table("same", "SELECT k, d FROM r")
     account.create_dynamic_table("last", "SELECT k, MAX(d) AS d FROM r GROUP BY k")
-    for statement in (
-        "INSERT INTO r VALUES (1, DATE'-0044-03-15'), (2, DATE'2024-01-01')",
-        "UPDATE r SET d = DATE'+12345-06-07' WHERE k = 2",
-        "DELETE FROM r WHERE k = 1",
+    for statements in (
+        ("INSERT INTO r VALUES (1, DATE'-0044-03-15'), (2, DATE'2024-01-01')",),
+        ("UPDATE r SET d = DATE'+12345-06-07' WHERE k = 2", "DELETE FROM r WHERE k = 1"),
     ):
-        account.execute(statement)
+        account.execute(*statements)
         for name in ("same", "last"):
             assert account.refresh(name)[-1].action is Action.INCREMENTAL
     for name in ("same", "last"):

@@ -137,8 +137,8 @@ class Journey:
         self.define("merged", "SELECT k, ARRAY(v, CAST(x AS STRING)) AS a, CAST(t AS STRING) AS t FROM r")
         self.define("full", 'SELECT v, AVG(d) AS a, SUM(d * k) AS s, MAX("v") AS m FROM r GROUP BY v', "FULL")
         self.define("above", "SELECT v, COUNT(*) AS n, SUM(p) AS s, MAX(day) AS m FROM own GROUP BY v")
-        self.at(20, f"INSERT INTO r VALUES {row(7)}", "UPDATE r SET d = d + 1 WHERE k = 2")
-        self.at(30, "DELETE FROM r WHERE k = 3")
+        update, delete = "UPDATE r SET d = d + 1 WHERE k = 2", "DELETE FROM r WHERE k = 3"
+        self.at(20, f"INSERT INTO r VALUES {row(7)}", update, delete)
 
     def run(self, *statements: str) -> None:
         self.step(statements[0], lambda: self.account.execute(*statements))
