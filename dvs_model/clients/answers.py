@@ -223,8 +223,11 @@ class Answers:
             decided = causal if level is Client.CAUSAL else made.decide(level)
             answers[level] = stronger if stronger.holds else decided
         for level, other in pairwise(CHAIN):
-            # A violation is passed on to the next stronger level, but not from SNAPSHOT to SERIALIZABLE.
-            if answers[level].holds is False and level is not Client.SNAPSHOT:
+            # A violation is passed on to the next stronger level. A search for SERIALIZABLE that has found a
+            # cycle of its own keeps it; one that was not made, or not to its end, has found nothing.
+            if answers[level].holds is False and (
+                level is not Client.SNAPSHOT or answers[other].holds is None
+            ):
                 answers[other] = answers[level]
         if answers[Client.PREFIX].holds is False:
             answers[Client.SERIALIZABLE] = answers[Client.PREFIX]

@@ -36,7 +36,7 @@ from dvs_model.clients.unread import (
     joined,
     knots_of,
 )
-from dvs_model.clients.variants import Variants
+from dvs_model.clients.variants import DISAGREE, Variants
 from dvs_model.columns.cycles import knots, on_cycles
 from dvs_model.columns.shares import Listed
 from dvs_model.columns.table import Bools
@@ -432,7 +432,7 @@ class _Judgement:
         cycle = item.cycle if isinstance(item, _Timed) else item
         if isinstance(cycle, Cycle) and all(_in_time(edge, at) for edge in cycle.edges):
             return present
-        return Unknown("the order of the file and :time do not agree on when transactions began and ended")
+        return Unknown(DISAGREE)
 
     def starts(self, on: Bools) -> None:
         """Judges what depends on when the database started and committed transactions (snapshot isolation).

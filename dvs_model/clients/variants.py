@@ -111,9 +111,7 @@ class Variants:
                 return each
         if self.plain[level].holds is False:
             return self.plain[level]
-        return Answer(
-            None, "the order of the file and :time do not agree on when transactions began and ended"
-        )
+        return Answer(None, DISAGREE)
 
     def implied(self, unknown: Answer) -> Mapping[Client, Answer]:
         """Returns the verdicts where real time is not known: what is violated without it is with it, too."""

@@ -282,8 +282,8 @@ def test_some_cycles_have_the_verdicts_of_all(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("form", [render, as_line])
 def test_arrays_take_nothing_that_is_refused(form: type[str]) -> None:
     """Texts that are damaged in one place: what arrays take is well-formed, and has the same verdicts."""
-    random, outcomes = Random(5), Counter[str]()
-    for index in range(COUNT):
+    random, outcomes, count = Random(5), Counter[str](), 4 * COUNT
+    for index in range(count):
         text = form(history_at(8, SHAPES["derivations" if index % 2 else "newest versions"], index))
         text = damaged(random, text)
         part = found(text)
@@ -297,7 +297,8 @@ def test_arrays_take_nothing_that_is_refused(form: type[str]) -> None:
         if part is not None:
             outcomes["taken"] += 1
             assert verdicts(check(part.history)) == verdicts(check(whole)), text
-    assert min(outcomes["refused"], outcomes["read"], outcomes["taken"]) > COUNT / 50, outcomes
+    # Of the lines of JSON, few are still a history.
+    assert min(outcomes["refused"], outcomes["read"], outcomes["taken"]) > count / 50, outcomes
 
 
 def damaged(random: Random, text: str) -> str:

@@ -21,6 +21,7 @@ from dvs_model.clients.judge import ORDERED, basis_of, judge
 from dvs_model.clients.unread import BY_ORDER, BY_ORDER_IN_SESSIONS, BY_ORDER_IN_TIME
 from dvs_model.clients.variants import VARIANTS
 from dvs_model.histories.history import History
+from dvs_model.judging import recorded
 from dvs_model.observed.client import Client, decide, problem
 from dvs_model.observed.graph import orders
 from dvs_model.observed.guarantees import Guarantee
@@ -489,3 +490,14 @@ def test_timestamps_decide_snapshots_as_they_do_for_the_whole_history() -> None:
             assert type(due) is type(verdict), f"{phenomenon.value}: {observed}"
             met[phenomenon] += isinstance(verdict, Present)
     assert all(count > 30 for count in met.values()), met
+
+
+def test_a_violation_is_one_of_every_stronger_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where no order of the transactions is searched for, as in large files."""
+    monkeypatch.setattr("dvs_model.clients.judge.SEARCHED_OF", 0)
+    reads = [{"transaction": txn, "kind": "r", "key": "x", "value": None} for txn in (1, 2)]
+    writes = [{"transaction": txn, "kind": "w", "key": "x", "value": txn} for txn in (1, 2)]
+    seen = recorded.judge(recorded.history([*reads, *writes])).seen
+    assert seen is not None
+    verdicts = {level: verdict for level, (verdict, _) in seen.client.items()}
+    assert (verdicts["snapshot isolation"], verdicts["serializable"]) == ("violated", "violated")
