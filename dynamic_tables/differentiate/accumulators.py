@@ -1,7 +1,12 @@
-"""How one aggregate is maintained from hidden columns and the net of what changed in its group.
+"""How one aggregate is maintained from hidden columns and the net change of its group.
 
-Counts, and sums of integers and decimals, are sums of what each change adds or takes away; an average is a
-sum over a count. A least or greatest value is known as long as nothing as good as it leaves the group.
+To a count, and to a sum of integers or decimals, an INSERT adds and a DELETE subtracts, so the old rows of
+the group are not read. An average is a sum divided by a count. MIN and MAX cannot be undone in this way. For
+them a hidden column counts the rows that hold the extremum (the ties), and only a group that loses its last
+such row is computed from its rows again.
+
+`algebraic` builds the plans from these parts. They see each change once, summed up in two steps: `parts`
+sums by group and by value of the extrema, `totals` and `net_totals` sum the parts of one group.
 """
 
 from __future__ import annotations
@@ -39,15 +44,21 @@ ROWS = f"{STATE}rows"
 ZERO = Lit(0, BIGINT)
 
 WIDE = Type(Kind.DECIMAL, 20, 0)
-"""Integers are added as decimals, because what comes and what goes may each be larger than a BIGINT."""
+"""The type in which integers are added. The inserted and the deleted values alone may sum to more than a
+BIGINT (19 digits), although the sum that the query shows fits; a BIGINT would overflow on the way."""
 
 WIDEST = 18
-"""Most digits of a decimal whose sum is maintained: two steps of summation add ten digits each."""
+"""Most digits of a decimal whose sum is maintained. Each of the two steps of summation adds ten digits to the
+type, as Spark's SUM does, and 18 + 20 is Spark's greatest precision, 38."""
 
 
 @dataclass(frozen=True)
 class Accumulator:
-    """An aggregate that can be maintained. `number`: its place, which makes the names of its columns."""
+    """An aggregate that can be maintained.
+
+    `number`: its position among the aggregates of the query. It is a part of the names of its hidden columns:
+    `SUM(x)` as aggregate 1 has the columns `$STATE_1_count` and `$STATE_1_sum`. `name`: its output column.
+    """
 
     number: int
     name: str
@@ -60,7 +71,10 @@ class Accumulator:
 
     @property
     def branch(self) -> Branch | None:
-        """The branch that keeps the aggregate; None for COUNT(*), which every group has."""
+        """The branch that campaigns count for this aggregate.
+
+        None for COUNT(*): its value is `ROWS`, which every maintained group has anyway.
+        """
         if self.is_extremum:
             return Branch.KEPT_EXTREME
         match self.agg.name:
@@ -97,8 +111,9 @@ class Accumulator:
     def ties(self) -> Col:
         """The hidden column with the number of rows that have the extremum; NULL where it is not known.
 
-        It is known for a group that was computed anew: to count the rows of every group would make the first
-        contents of a table twice as dear.
+        It is NULL after the first contents, and after a better value has replaced the extremum: to count the
+        rows of every group would double the cost of the first contents. It is known once a refresh has
+        computed the group from its rows.
         """
         return Col(f"{STATE}{self.number}{TIES}", BIGINT)
 
@@ -111,12 +126,14 @@ class Accumulator:
         return (*counted, self.result) if self.has_sum else counted
 
     def of_whole(self) -> tuple[tuple[str, Agg], ...]:
-        """Returns the aggregates that give the hidden columns, but for `ties`, from all rows of a group."""
+        """Returns the aggregates that give the hidden columns, except `ties`, from all rows of a group."""
         total = Agg("SUM" if self.has_sum else self.agg.name, self.agg.arg, False, self.result.type)
         known = {self.count: Agg("COUNT", self.agg.arg, False, BIGINT), self.result: total}
         return tuple((column.name, known[column]) for column in self.state if column in known)
 
-    # What changed in a group, or all rows of it: first netted by the values of extremes, then in all.
+    # The aggregates over the changed rows of a group, or over all its rows. The first step groups by the
+    # group's key and by the values of the extrema, so that an equal value which leaves in one row and comes
+    # in another one nets to 0 before MIN or MAX looks at it. The second step groups by the key alone.
 
     @property
     def value(self) -> Col:
@@ -125,7 +142,11 @@ class Accumulator:
         return Col(f"$VALUE_{self.number}", self.agg.arg.type)
 
     def parts(self, *, changes: bool) -> tuple[tuple[str, Agg], ...]:
-        """Returns the aggregates over rows that give count and sum; of `changes`, the net of both."""
+        """Returns the aggregates of the first step, which give the count and the sum of each part.
+
+        `changes`: the rows are a change set, so a DELETE counts -1 and subtracts its value. An extremum needs
+        none: its value is a key of this step.
+        """
         arg = self.agg.arg
         if arg is None or self.is_extremum:
             return ()
@@ -141,7 +162,7 @@ class Accumulator:
         return tuple(parts)
 
     def totals(self) -> tuple[tuple[str, Agg], ...]:
-        """Returns the aggregates over the results of `parts`, and the best value among them."""
+        """Returns the aggregates of the second step over all rows of a group: count and sum, or extremum."""
         if self.is_extremum:
             return ((self.result.name, Agg(self.agg.name, self.value, False, self.agg.type)),)
         return tuple(
@@ -150,10 +171,15 @@ class Accumulator:
         )
 
     def net_totals(self) -> tuple[tuple[str, Agg], ...]:
-        """Returns the aggregates over the results of `parts`, each beside the stored row of its group."""
+        """Returns the aggregates of the second step over changes, joined with the stored row of the group.
+
+        For an extremum they are `$GAINED_n`, the best value that came, and `$NET_n_ties`, by how many rows
+        the number of rows with the stored extremum changed.
+        """
         if not self.is_extremum:
             return self.totals()
         type_ = self.agg.type
+        # Only a value with a positive net is in the group at t1 for sure; the others came and went.
         gained = Fn(CASE, (boolean(">", NET_ROWS, ZERO), self.value, Lit(None, type_)), type_)
         is_best = boolean("is true", boolean("=", self.value, old_of(self.result)))
         net_of_best = Fn(CASE, (is_best, NET_ROWS, ZERO), BIGINT)
@@ -163,7 +189,10 @@ class Accumulator:
         )
 
     def counted_ties(self) -> tuple[tuple[str, Agg], ...]:
-        """Returns the aggregate that counts the rows with the extremum, over `parts` beside `totals`."""
+        """Returns the aggregate that counts the rows with the extremum.
+
+        Its input are the parts of a group, each joined with the totals of the group.
+        """
         if not self.is_extremum:
             return ()
         is_best = boolean("is true", boolean("=", self.value, self.result))
@@ -179,7 +208,10 @@ class Accumulator:
 
     @property
     def _sum_type(self) -> Type:
-        """The type in which the net of a sum is added to the state."""
+        """The type in which the net of a sum is added to the hidden column.
+
+        The hidden column of integers is a BIGINT, but the net of one refresh may need more digits.
+        """
         return wider(WIDE) if self.result.type == BIGINT else self.result.type
 
     @property
@@ -193,7 +225,10 @@ class Accumulator:
     # The new values of a group, from its old state and the net changes.
 
     def new_state(self) -> tuple[tuple[str, Expr], ...]:
-        """Returns the new values of the hidden columns; those of an extremum hold unless `must_compute`."""
+        """Returns the new values of the hidden columns.
+
+        Those of an extremum are of no use where `must_compute` holds.
+        """
         items: list[tuple[str, Expr]] = []
         if self.has_count:
             items.append((self.count.name, self._new_count()))
@@ -216,7 +251,7 @@ class Accumulator:
         return tuple(items)
 
     def new_value(self) -> Expr:
-        """Returns the new value of the aggregate itself, over the columns of `new_state` and the rows."""
+        """Returns the new value of the aggregate itself, over the columns of `new_state` and `ROWS`."""
         if self.agg.name == "COUNT":
             return Col(ROWS, BIGINT) if self.agg.arg is None else self.count
         if self.agg.name == "AVG":
@@ -226,7 +261,12 @@ class Accumulator:
         return self.result
 
     def must_compute(self) -> Expr:
-        """Returns whether an extremum may have left the group, and nothing as good has come."""
+        """Returns the condition under which a group must be computed from its rows again.
+
+        All three must hold: more rows with the extremum left than came, no such row surely stays, and no
+        value as good as it came. Example: MAX is 9 with 2 ties; one DELETE of a 9 leaves 1 tie, so nothing
+        is computed; a DELETE of both and an INSERT of 10 neither.
+        """
         left = boolean("<", self._net_ties, ZERO)
         # With an unknown number of ties the comparison is NULL, and the last one may have left.
         some_stay = boolean("is true", boolean(">", self._remaining(), ZERO))
@@ -249,6 +289,7 @@ class Accumulator:
         return Fn(CASE, (none, Lit(None, type_), narrowed(total, type_)), type_)
 
     def _is_better(self) -> Expr:
+        # Strictly better: with an equal value the stored ties go on to count, see `_new_ties`.
         old, sign = old_of(self.result), "<" if self.agg.name == "MIN" else ">"
         better = boolean("or", boolean("is null", old), boolean("is true", boolean(sign, self._gained, old)))
         return conjunction((boolean("not", boolean("is null", self._gained)), better))
@@ -257,6 +298,7 @@ class Accumulator:
         return Fn(CASE, (self._is_better(), self._gained, old_of(self.result)), self.agg.type)
 
     def _new_ties(self) -> Expr:
+        # How many rows have a new extremum is not counted here: that would need one more pass.
         return Fn(CASE, (self._is_better(), Lit(None, BIGINT), self._remaining()), BIGINT)
 
 
@@ -266,7 +308,11 @@ NET_ROWS = Col(f"{NET}rows", BIGINT)
 
 
 def accumulator(number: int, name: str, agg: Agg) -> Accumulator | None:
-    """Returns how an aggregate is maintained; None where that would not be exact, or is not known."""
+    """Returns how an aggregate is maintained; None where that would not be exact, or is not known.
+
+    None makes the whole query use the rule of affected groups (`grouping`), which is exact for all.
+    """
+    # DISTINCT would need the number of rows of each value, which no hidden column has.
     if agg.distinct or agg.extra:
         return None
     match agg.name:
@@ -277,10 +323,12 @@ def accumulator(number: int, name: str, agg: Agg) -> Accumulator | None:
             kind = agg.arg.type.kind
             maintained = kind in INTEGRAL or (kind is Kind.DECIMAL and agg.arg.type.precision <= WIDEST)
         case "AVG":
-            # Both engines add doubles, which is exact for sums below 2**53: for 4 million times any INT.
+            # Spark and DuckDB average integers as doubles. That is exact for sums below 2**53, so for
+            # 4 million times any INT (2**31 * 2**22), but not for BIGINT.
             maintained = agg.arg is not None and agg.arg.type in (TINYINT, SMALLINT, INT)
         case "MIN" | "MAX":
-            # Of -0.0 and 0.0 each engine shows the one that it met first.
+            # Of -0.0 and 0.0 each engine shows the one that it met first, and a refresh meets other rows
+            # first than a full computation.
             maintained = agg.type.kind not in FLOATING and agg.type.identifies
         case _:
             maintained = False

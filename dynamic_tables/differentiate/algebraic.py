@@ -1,8 +1,15 @@
-"""Groupings maintained from the table's own contents: a refresh reads the changed rows and their groups.
+"""Groupings at the top of a query, maintained from the stored rows of the table itself.
 
-Each row of such a table carries hidden columns, its state: the number of rows in the group, and what the
-aggregates need to go on (`accumulators`). Only a group that loses its least or greatest value is computed
-anew. The DVS paper's engine computes every affected group anew (section 5.5.1); this rule is ours.
+Each stored row is a group, and carries hidden columns (the state): the number of rows in the group, and what
+the aggregates need to be continued (`accumulators`). A refresh adds the net changes of the affected groups to
+their state, and does not read their other rows. Only a group that loses its least or greatest value is
+computed from its rows again. The paper's engine computes every affected group from its rows (section 5.5.1);
+this rule is ours.
+
+A refresh runs four plans, each over the results of those before: `net` (what changed in each group), `groups`
+(the new row of each group beside its old one), `parts_again` (rows of the groups that must be computed anew,
+if there are any), `changes` (the change set). They are separate so that few groups are fetched and become
+literals: the keys of `net` decide which stored rows are read, and `$AGAIN` whether the third plan runs.
 """
 
 from __future__ import annotations
@@ -51,16 +58,16 @@ from dynamic_tables.plan.nodes import (
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, STRING, Columns
 
 NET_CHANGES = "net"
-"""The leaf of the net of what changed in each group, that `Algebra.net` computes."""
+"""The name of the leaf that is bound to the result of `Algebra.net`: the net changes of each group."""
 
 GROUPS = "groups"
-"""The leaf of the affected groups, old and new, that `Algebra.groups` computes."""
+"""The name of the leaf that is bound to the result of `Algebra.groups`: affected groups, old and new."""
 
 PARTS = "parts"
-"""The leaf of the rows of groups that are computed anew, as `Algebra.parts_again` computes them."""
+"""The name of the leaf that is bound to the result of `Algebra.parts_again`."""
 
 AGAIN = Col("$AGAIN", BOOLEAN)
-"""Whether a group must be computed anew."""
+"""Whether a group must be computed from its rows again, because it may have lost its extremum."""
 
 GROUP_ID = Col("$GROUP_ID", STRING)
 WRITTEN = Col("$WRITTEN", STRING)
@@ -73,8 +80,9 @@ Items = tuple[tuple[str, Expr], ...]
 class Algebra:
     """A query whose result is one grouping, of which every aggregate can be maintained.
 
-    `node`: the grouping; DISTINCT is one by all columns without an aggregate. `projects`: what the query does
-    to each group afterwards, innermost first. `operator`: the operator whose registered rule this stands for.
+    `node`: the grouping; DISTINCT is one by all columns without an aggregate. `projects`: the projections
+    above the grouping, innermost first; with `SELECT k, SUM(x) + 1 ... GROUP BY k` one that adds 1.
+    `operator`: the operator whose registered rule this one replaces.
     """
 
     query: BoundQuery
@@ -122,16 +130,20 @@ class Algebra:
         )
 
     def fresh(self, d: Differentiation) -> Plan:
-        """Returns the same rows as `initial`, and with them every hidden column, the numbers of ties too.
+        """Returns the same rows as `initial` with every hidden column, the numbers of ties included.
 
-        It computes all groups as a refresh computes one anew: dearer than `initial`, and another way to the
-        same state, so that a check can compare what refreshes have kept with it.
+        It computes all groups in the way in which a refresh computes one group again. That costs more than
+        `initial`, but it is a second way to the same state: a check compares it with what refreshes have
+        kept. A wrong hidden value shows in no visible column until a later refresh continues from it.
         """
         parts = self._parts(d.state(self.node.child, At.T1, False), changes=False)
         return Project(self._from_parts(parts, d), (*self._outputs(), (ROW_ID, ID)))
 
     def net(self, d: Differentiation) -> Plan:
-        """Returns the net of what changed in each group, with the id of the group as the last column."""
+        """Returns the net changes of each group, with the id of the group as the last column.
+
+        The last column is what a refresh fetches first: the ids of the stored rows that it must read.
+        """
         parts = self._parts(d.delta(self.node.child, False), changes=True)
         return Project(parts, (*same(parts), (GROUP_ID.name, group_id(self.node, d))))
 
@@ -142,6 +154,7 @@ class Algebra:
         and the stored row with `$OLD_` before each name, NULL for a group that is new.
         """
         contents = self._contents()
+        # The plan of `net` is built only for the names and types of its columns: its rows come by the leaf.
         net = Leaf(NET_CHANGES, tuple((column.name, column) for column in columns(self.net(d))))
         found = self._beside_contents(net, contents)
         rows: tuple[str, Expr] = (ROWS, plus(old_of(Col(ROWS, BIGINT)), NET_ROWS))
@@ -154,18 +167,25 @@ class Algebra:
         values: Items = tuple((known.name, known.new_value()) for known in self.accumulators)
         alive = boolean(">", Col(ROWS, BIGINT), ZERO)
         passed = _passed((*state, *kept))
+        # A group that lost its last row has lost its extremum too, but there is nothing to compute.
         again_alive = conjunction((AGAIN, alive)) if self.loses_groups else AGAIN
+        # Three projections, one over the other: the state, the aggregates over the state, and then the
+        # query's own expressions over the aggregates. Each reads columns that the one below it has made.
         valued = Project(computed, (*keys, *values, *passed, (AGAIN.name, again_alive)))
         passed = (*passed, (AGAIN.name, AGAIN))
         return Project(self._projected(valued, passed), (*self.query.outputs, *passed))
 
     def parts_again(self, d: Differentiation) -> Plan:
-        """Returns the rows at t1 of the groups that must be computed anew, by the values of extremes."""
+        """Returns the rows at t1 of the groups that must be computed anew, as the parts of `_parts`.
+
+        They are summed up by group and by value of the extrema, so that `_from_parts` can count the ties.
+        """
         keys = [key for _, key in self.node.keys]
         wanted = Filter(self._groups_leaf(d), AGAIN)
         numbered = tuple((f"$KEY{i}", Col(f"$KEY{i}", key.type)) for i, key in enumerate(keys))
         rows = d.state(self.node.child, At.T1, False)
         if not keys:
+            # Without keys there is one group: all rows match if it is wanted, and none otherwise.
             return self._parts(SemiJoin(rows, Project(wanted, ((AGAIN.name, AGAIN),)), AGAIN), changes=False)
         return self._parts(only_groups(rows, keys, Project(wanted, numbered)), changes=False)
 
@@ -176,6 +196,8 @@ class Algebra:
         """
         leaf = self._groups_leaf(d)
         stored = (*self.query.schema, *self.state)
+        # The outputs follow from key and state, so to compare the state is enough. A row whose outputs stay
+        # the same but whose state does not (MIN(x), where one more row came) must be written too.
         differs = _any(boolean("is distinct from", Col(n, t), old_of(Col(n, t))) for n, t in self.state)
         changed = boolean("or", differs, AGAIN)
         known = boolean("not", boolean("is null", old_of(ID)))
@@ -183,6 +205,8 @@ class Algebra:
         is_delete = boolean("=", WRITTEN, text(DELETE))
         deleted = conjunction((is_delete, known, changed))
         inserted = conjunction((boolean("not", is_delete), alive, boolean("not", AGAIN), changed))
+        # Each group is joined with the two constants DELETE and INSERT, and the condition keeps those that
+        # apply. So the leaf is read once; a UNION ALL of two filters would read it twice.
         written = Join(
             JoinKind.INNER, leaf, Values((WRITTEN,), ((DELETE,), (INSERT,))), boolean("or", deleted, inserted)
         )
@@ -203,14 +227,18 @@ class Algebra:
         return Project(self._from_parts(parts, d), (*self._outputs(), (ACTION, text(INSERT)), (ROW_ID, ID)))
 
     def _from_parts(self, parts: Plan, d: Differentiation) -> Plan:
-        """Returns the query's result over the parts of whole groups, with hidden columns and `$ROW_ID`."""
+        """Returns the query's result over the parts of whole groups, with hidden columns and `$ROW_ID`.
+
+        Two passes over the parts: the first finds the extremum of each group, the second sums up the rows of
+        the parts that have it.
+        """
         keys: Items = tuple((name, Col(name, key.type)) for name, key in self.node.keys)
         totals = (
             (NET_ROWS_OF_GROUP.name, Agg("SUM", NET_ROWS, False, BIGINT)),
             *(total for known in self.accumulators for total in known.totals()),
         )
         whole = Aggregate(parts, keys, totals)
-        # Each part beside the totals of its group: the parts with the extremum are counted.
+        # Names are unique in a whole plan, so the parts get new ones before they are joined with the totals.
         kept = {column.name for column in columns(whole)}
         renamed = Project(
             parts,
@@ -222,7 +250,7 @@ class Algebra:
                 *(boolean("is not distinct from", Col(f"$PART_{n}", k.type), k) for n, k in keys),
             ]
         )
-        # A grouping without keys has a row for no parts, too.
+        # A LEFT join, because a grouping without keys has a row also when there are no parts.
         joined = Join(JoinKind.LEFT, whole, renamed, same_group)
         ties = tuple(counted for known in self.accumulators for counted in known.counted_ties())
         counted = Aggregate(joined, same(whole), ties)
@@ -234,7 +262,10 @@ class Algebra:
         return self._projected(Project(identified, (*keys, *values, *passed)), passed)
 
     def _whole(self, rows: Plan, d: Differentiation) -> Plan:
-        """Returns the query's result over some rows, with the hidden columns and `$ROW_ID`."""
+        """Returns the query's result over some rows, with the hidden columns and `$ROW_ID`.
+
+        It is one grouping, as the query itself is; so the numbers of ties stay NULL, for "not known".
+        """
         hidden = (
             (ROWS, Agg("COUNT", None, False, BIGINT)),
             *(part for known in self.accumulators for part in known.of_whole()),
@@ -251,7 +282,7 @@ class Algebra:
         return (*self.query.outputs, *((name, Col(name, type_)) for name, type_ in self.state))
 
     def _projected(self, groups: Plan, passed: Items) -> Plan:
-        """Returns what the query makes of groups; the columns `passed` stay as they are."""
+        """Returns the query's projections over groups; the columns `passed` are carried through unchanged."""
         for project in self.projects:
             groups = Project(groups, (*project.items, *passed))
         return groups
@@ -263,8 +294,8 @@ class Algebra:
     def _parts(self, rows: Plan, *, changes: bool) -> Plan:
         """Returns the number of rows, the counts and the sums of each group; of `changes`, the net of each.
 
-        With an extremum they are those of each of its values in a group, so that a value that comes and goes
-        counts as neither.
+        With MIN(x) in the query the grouping is by the group's key and x: a DELETE of x = 3 in one row and an
+        INSERT of x = 3 in another one give the part (3, 0 rows), which neither gains nor loses a minimum.
         """
         weight = WEIGHT if changes else Lit(1, BIGINT)
         parts = (
@@ -275,9 +306,10 @@ class Algebra:
         return Aggregate(rows, (*self.node.keys, *values), parts)
 
     def _beside_contents(self, net: Plan, contents: Leaf) -> Plan:
-        """Returns the net changes of each group beside its stored row."""
+        """Returns the net changes of each group, joined with its stored row (NULL for a new group)."""
         found = Join(JoinKind.LEFT, net, contents, boolean("=", GROUP_ID, old_of(ID)))
         if not self.has_extremum:
+            # There is one part for each group already.
             return found
         keys: Items = tuple((name, Col(name, key.type)) for name, key in self.node.keys)
         totals = (
@@ -288,7 +320,11 @@ class Algebra:
 
 
 def algebra_of(query: BoundQuery) -> Algebra | None:
-    """Returns how a query is maintained from its own contents; None where that is not possible."""
+    """Returns how a query is maintained from its own contents; None where that is not possible.
+
+    The query must be a grouping or a DISTINCT with nothing but projections above it: a HAVING would drop
+    groups whose state a later refresh needs.
+    """
     projects: list[Project] = []
     node = query.plan
     while isinstance(node, Project):
@@ -307,9 +343,11 @@ def algebra_of(query: BoundQuery) -> Algebra | None:
 
 
 def _adds_floats(node: Plan) -> bool:
-    """Tells whether a grouping has a sum whose last bits depend on the order of summation.
+    """Tells whether a grouping has a sum of floats, whose last bits depend on the order of summation.
 
-    Its old image may be computed in another order than the new one was, and what is stored would drift.
+    Below a maintained grouping it would be an input. Its old image is computed at the next refresh, maybe in
+    another order than when it was added as a new image: a DELETE would not take out exactly what the INSERT
+    put in, and the stored sums would drift.
     """
     return isinstance(node, Aggregate) and any(agg.adds_floats for _, agg in node.aggregates)
 

@@ -1,4 +1,9 @@
-"""Plans over a change set and the stored contents: validate, fold to one row per row id, apply."""
+"""Plans over a change set and the stored contents: validate, fold to one row per row id, apply.
+
+A change set has the columns of the table, `$ACTION` (INSERT or DELETE) and `$ROW_ID`. An UPDATE is a DELETE
+of the old row and an INSERT of the new one under the same row id. The paper validates a change set before the
+merge (section 6.1). `fold` makes of it what a MERGE takes: one row for each row id.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +65,10 @@ SAME_ID: Expr = boolean("=", ID, OTHER_ID)
 
 
 def validate_changes(schema: Columns) -> Plan:
-    """Returns the part of `validate` that needs the change set alone: its size, and what is duplicated."""
+    """Returns the part of `validate` that needs only the change set: its size, and duplicated rows.
+
+    For a store whose merge itself refuses changes that do not fit the contents, so they are not read here.
+    """
     return _checked(_written(schema), SIZES, (DUPLICATED,))
 
 
@@ -72,6 +80,8 @@ def validate(schema: Columns) -> Plan:
     no DELETE of an absent row; and, beyond the paper, no INSERT of a present row that the change set does
     not delete.
     """
+    # One UNION ALL and one grouping by row id, not a join for each validation: rows of the change set bring
+    # their INSERT or DELETE, and stored rows bring a 1 in `$HELD`.
     held = Project(stored(CONTENTS, schema), _counted(NONE, NONE, ONE))
     rows = UnionAll((_written(schema), held))
     return _checked(rows, SIZES, tuple(VIOLATIONS))
@@ -99,7 +109,7 @@ VIOLATIONS: Mapping[str, Expr] = {
         BIGINT,
     ),
 }
-"""Validation -> how many rows with one row id violate it."""
+"""By validation: how many rows of one row id violate it, over the counts of that id."""
 
 
 def example_of(violation: str) -> str:

@@ -1,4 +1,10 @@
-"""Change sets at both ends of a plan: captured from the versions of a source, consolidated at the root."""
+"""Change sets where they enter a plan and where they leave it.
+
+`capture` makes the change set of a source by comparing its rows at t0 and t1 (the leaves of a plan);
+`consolidate` nets the changes of the whole query (the root). Between them a rule may return a DELETE and an
+INSERT that cancel, which keeps the rules simple. Both compare rows bit for bit, where SQL's `=` does not:
+NULL, -0.0 and maps need care.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +50,8 @@ def stored(name: str, schema: Columns) -> Leaf:
 def capture(source: str, schema: Columns) -> Plan:
     """Returns the changes of a stored relation between t0 and t1, from the rows of both versions.
 
-    An old image is a row at t0 without an equal row of the same id at t1; a new image is the reverse. There
-    is at most one DELETE and one INSERT per row id.
+    A DELETE is a row at t0 without an equal row of the same id at t1, and an INSERT is a row at t1 without
+    one at t0. Row ids are unique in each version, so there is at most one DELETE and one INSERT per row id.
     """
     # Rows are compared, not Delta's row commit versions: a no-op UPDATE gives a row a new commit version,
     # and RESTORE gives a row that it changes back its old one.
@@ -69,9 +75,10 @@ def capture(source: str, schema: Columns) -> Plan:
 
 
 def comparable(column: Col) -> Expr:
-    """Returns what is compared instead of a column: of a MAP its pairs, for Spark compares no maps.
+    """Returns what is compared instead of a column: for a MAP the array of its pairs, for a float its text.
 
-    Their order counts, as `map_keys` shows it. Floats are compared as texts, so that -0.0 differs from 0.0.
+    Spark compares no maps. The order of the pairs counts, because functions such as `map_keys` show it. As
+    texts, -0.0 and 0.0 differ.
     """
     pair = pair_of(column.type)
     if pair is None or not has_comparable_pairs(column.type):
@@ -80,16 +87,17 @@ def comparable(column: Col) -> Expr:
 
 
 def exact(value: Expr) -> Expr:
-    """Returns a value with the text of each float in it: to `=` and GROUP BY, -0.0 and 0.0 are equal.
+    """Returns a value with each float in it, also inside of arrays and structs, replaced by its text.
 
-    A change from one to the other is a change of the row, and neither may be stored for the other.
+    To `=` and GROUP BY, -0.0 and 0.0 are equal. But an UPDATE from one to the other is a change of the row,
+    and a grouping must not store one of them for the other.
     """
     type_ = with_texts(value.type)
     return value if type_ == value.type else Fn(CAST, (value,), type_)
 
 
 def _from_comparable(column: Col) -> Expr:
-    """Returns a column from what was compared instead of it."""
+    """Returns a column from what `comparable` made of it; the text of a float is cast back."""
     compared = comparable(column)
     if compared is column:
         return column
@@ -101,11 +109,16 @@ def _from_comparable(column: Col) -> Expr:
 
 
 def identify(source: str, at: At, schema: Columns, row_ids: RowIds) -> Plan:
-    """Returns the rows of a FULL table, which stores no row ids, with ids made of content and occurrence."""
+    """Returns the rows of a FULL table, which stores no row ids, with ids made of content and occurrence.
+
+    Of two equal rows (1, 'a') one gets an id with the number 1 and the other with 2. So the ids of a version
+    depend on its rows alone, and the same rows have the same ids at both ends of an interval.
+    """
     leaf = Leaf(f"{leaf_name(source, at)}/rows", named(schema))
     numbered = Numbered(leaf, tuple(map(exact, columns(leaf))), "$OCCURRENCE")
     row_id = row_ids.occurrence(columns(leaf), Col("$OCCURRENCE", INT))
-    # In ids -0.0 is 0.0. Rows that differ in that alone would be numbered in an order that may change.
+    # In ids -0.0 is 0.0, but here rows that differ in nothing else are numbered apart (`exact`). So the id
+    # also says which columns hold -0.0, or two different rows would have one id.
     marks = (
         Fn(CASE, (boolean("=", exact(column), text("-0.0")), text(f"-{place}"), text("")), STRING)
         for place, column in enumerate(columns(leaf))
@@ -117,16 +130,18 @@ def identify(source: str, at: At, schema: Columns, row_ids: RowIds) -> Plan:
 def consolidate(changes: Plan) -> Plan:
     """Returns the net changes: among equal rows of one id, each INSERT cancels one DELETE.
 
-    A correct change set nets to at most one row per `$ROW_ID` and `$ACTION` (DVS paper, section 5.5).
+    Rows are grouped by id and values; INSERT counts 1 and DELETE -1, and a sum of 0 leaves. A correct change
+    set nets to at most one row per `$ROW_ID` and `$ACTION` (DVS paper, section 5.5).
     """
     weight: Expr = Fn(CASE, (boolean("=", ACT, text(INSERT)), Lit(1, BIGINT), Lit(-1, BIGINT)), BIGINT)
-    # Grouping by a map would put its pairs into another order.
+    # Grouping by a map itself would put its pairs into another order.
     keys = tuple((c.name, comparable(c)) for c in columns(changes) if c.name != ACTION)
     net = Col("$NET", BIGINT)
     zero = Lit(0, BIGINT)
     summed = Aggregate(changes, keys, ((net.name, Agg("SUM", weight, False, BIGINT)),))
     surviving = Filter(summed, boolean("<>", net, zero))
-    # A net count above one shows a fault; it becomes two rows, enough for the validation to see it.
+    # A net count above one is a fault of a rule. It becomes two rows: enough for the validation to see a
+    # duplicate, and few even if the count is large.
     copy = Col("$COPY", BIGINT)
     copies = Values((copy,), ((1,), (2,)))
     repeated = Join(JoinKind.INNER, surviving, copies, boolean("<=", copy, Fn("abs", (net,), BIGINT)))

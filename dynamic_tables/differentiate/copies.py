@@ -1,4 +1,9 @@
-"""EXCEPT ALL and INTERSECT ALL: affected values are computed anew at both ends of the interval."""
+"""EXCEPT ALL and INTERSECT ALL: affected values are computed anew at both ends of the interval.
+
+Both work on bags: 3 copies of a row EXCEPT ALL 1 copy leave 2. The copies of equal rows are numbered on each
+side, and a left copy is compared with the right copy of the same number. A value is a partition, as for
+window functions (DVS paper, section 5.5.1): a change of one value cannot change the copies of another one.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +37,9 @@ def state_copies(node: ExceptAll | IntersectAll, at: At, ids: bool, d: Different
 def staying(node: ExceptAll | IntersectAll, left: Plan, right: Plan, ids: bool, d: Differentiation) -> Plan:
     """Returns the left rows whose copy the right side has (INTERSECT ALL) or does not have (EXCEPT ALL).
 
-    The n-th copy of a row stays if the right side has an n-th copy, or has none. So of l copies on the left
-    and r on the right, the copies up to r or those from r + 1 stay, and a change of either side adds or
-    removes copies at one end only. Rows are equal as in SQL's set operations: NULL equals NULL, NaN equals
-    NaN, -0.0 equals 0.0.
+    Of l copies on the left and r on the right, INTERSECT ALL keeps the copies 1 to r, and EXCEPT ALL those
+    from r + 1 on. So one more copy on a side changes at most one row of the result, and no other row's id.
+    Rows are equal as in SQL's set operations: NULL equals NULL, NaN equals NaN, -0.0 equals 0.0.
     """
     values = columns(node)
     numbered = Numbered(left, values, LEFT_NUMBER.name)

@@ -1,4 +1,11 @@
-"""The recursion that all rules share: a node's rows at both ends of an interval, and its changes between."""
+"""The recursion that all rules share, over the nodes of a defining query's plan.
+
+A refresh covers an interval from t0 to t1, each of them a frontier: one version of each source. A rule asks
+this recursion for the rows of its inputs at t0 or t1 (state) and for their changes between them (delta), and
+builds the same for its own node. Example, for an inner join (DVS paper, section 5.5):
+
+    delta(L join R) = delta(L) join state(R, t1)  +  state(L, t0) join delta(R)
+"""
 
 from __future__ import annotations
 
@@ -45,7 +52,7 @@ StateRule = Callable[[Any, At, bool, "Differentiation"], Plan]
 DeltaRule = Callable[[Any, bool, "Differentiation"], Plan]
 """(node, whether to add `$ROW_ID`, recursion) -> the node's changes: its columns, `$ACTION` [, `$ROW_ID`].
 
-The changes may hold a DELETE and an INSERT that cancel; one consolidation at the root removes them.
+The changes may hold a DELETE and an INSERT of equal rows; `changes.consolidate` removes them at the root.
 """
 
 
@@ -97,16 +104,19 @@ def operator_of(plan: Plan) -> str:
 class Differentiation:
     """One differentiation of one plan.
 
-    The same question always gets the same node: shared nodes are rendered once, and a chain of outer joins
-    stays linear in size. Spark would compute a shared sub-plan that is merely equal twice.
+    The same question always gets the same node object. So the plan is a DAG: a node that several rules ask
+    for is rendered once, and a chain of n outer joins has a plan of size O(n). Two nodes that are equal, but
+    not the same object, would be rendered and computed twice.
     """
 
     operators: Mapping[str, OperatorRule]
     row_ids: RowIds
     identified: bool = True
-    """Whether the sources have row ids; they have none where all rows are computed for once."""
+    """Whether the sources have row ids. They have none where, say, a FULL table is computed; then rules do
+    not break ties by row id."""
     met: Met = unrecorded
-    """Is told the branch that a rule for changes takes."""
+    """Receives each branch that a rule for changes takes."""
+    # Keyed by `id` of a node: nodes compare by identity, and the query that is differentiated keeps them.
     states: dict[tuple[int, At, bool], Plan] = field(default_factory=dict)
     deltas: dict[tuple[int, bool], Plan] = field(default_factory=dict)
 
@@ -137,7 +147,7 @@ ACT = Col(ACTION, STRING)
 
 
 CONTENTS = "contents@t0"
-"""The leaf of the table's own contents, with their state, before the refresh."""
+"""The leaf with the contents of the refreshed table before the refresh, hidden columns included."""
 
 
 def leaf_name(source: str, end: At | None) -> str:

@@ -1,7 +1,10 @@
 """Grouping and DISTINCT: affected groups are computed anew at both ends of the interval.
 
-The paper gives this rule for window functions (section 5.5.1). It is exact for every aggregate, MIN and MAX
-included; its price is that whole groups are read.
+A group is affected if a changed row has its key. Its old row is a DELETE and its new one an INSERT; the
+others are not read. The paper gives this rule for window functions (section 5.5.1). It is exact for every
+aggregate, MIN and MAX included; its cost is that all rows of the affected groups are read, at t0 and at t1. A
+grouping at the top of a query can often do better (`algebraic`); below the top there are no stored groups to
+start from.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ def grouped(node: Aggregate, child: Plan, ids: bool, d: Differentiation) -> Plan
 
 
 def group_id(node: Aggregate, d: Differentiation) -> Expr:
-    """Returns the row id of a group; without keys it is a constant."""
+    """Returns the row id of a group, made of its key; without keys it is a constant."""
     return d.row_ids.key([Col(name, key.type) for name, key in node.keys])
 
 
@@ -47,7 +50,10 @@ def delta_aggregate(node: Aggregate, ids: bool, d: Differentiation) -> Plan:
 
 
 def delta_scalar_aggregate(node: Aggregate, ids: bool, d: Differentiation) -> Plan:
-    """Returns the only row at t0 as DELETE and at t1 as INSERT; equal rows cancel at the root."""
+    """Returns the changes of a grouping without keys: its one row at t0 as DELETE, and at t1 as INSERT.
+
+    Every change affects this one group, so there is nothing to restrict. Equal rows cancel at the root.
+    """
     d.met(Branch.GROUPING_OF_ALL)
     return both_ends(lambda at: state_aggregate(node, at, ids, d))
 

@@ -1,4 +1,4 @@
-"""Inner and cross joins: each side's changes are joined with the other side."""
+"""Inner and cross joins: the changes of each side are joined with the other side (DVS paper, section 5.5)."""
 
 from __future__ import annotations
 
@@ -40,6 +40,10 @@ def delta_inner_join(node: Join, ids: bool, d: Differentiation) -> Plan:
 
     One side is read at t1 and the other at t0, so that a pair that is new on both sides counts once.
     Example: l and r are inserted together: Delta L join R@t1 gives the pair, L@t0 join Delta R nothing.
+
+    The terms may also pair rows that were never there together: if l is deleted and r inserted, the first has
+    a DELETE of the pair and the second an INSERT. They cancel, but the condition is evaluated on them, and
+    may fail; then `refresh.execute` evaluates the query as a whole.
     """
     return UnionAll(
         (

@@ -1,4 +1,9 @@
-"""ORDER BY with LIMIT and OFFSET (top-k): the first rows at both ends of the interval."""
+"""ORDER BY with LIMIT and OFFSET (top-k): the first rows at both ends of the interval.
+
+The changes of the input are not enough: if one of the first k rows is deleted, the row k + 1, which did not
+change, comes in. So both ends are computed from all rows; at the top of a query the stored rows of the table
+are the first rows at t0, and only t1 is computed (`delta_of_contents`).
+"""
 
 from __future__ import annotations
 
@@ -24,10 +29,11 @@ from dynamic_tables.plan.nodes import (
 def state_limit(node: Limit, at: At, ids: bool, d: Differentiation) -> Plan:
     """Returns the first rows at one end; their ids pass through.
 
-    Rows that are equal in all keys of the order are taken in the order of their ids, so that the rows that
-    were first before a change are found again in a later refresh.
+    Rows that are equal in all keys of the order (ties) are taken in the order of their ids. So a later
+    refresh finds the same rows for t0 as this one does for t1, and the DELETEs fit the stored rows.
     """
     if not d.identified:
+        # Without row ids nothing is compared with later contents: any of the tied rows is right.
         return Limit(d.state(node.child, at, False), node.order, node.count, node.offset)
     order = (*node.order, SortKey(ID))
     rows = Limit(d.state(node.child, at, True), order, node.count, node.offset)
@@ -37,9 +43,8 @@ def state_limit(node: Limit, at: At, ids: bool, d: Differentiation) -> Plan:
 def delta_limit(node: Limit, ids: bool, d: Differentiation) -> Plan:
     """Returns the first rows at t0 as DELETE and at t1 as INSERT; rows that stay cancel at the root.
 
-    A row may come in because another one goes, so the changes of the child do not suffice: both ends are
-    computed from all rows. What is left are the rows that come in or go out, and those whose sum of doubles
-    has other last bits than before.
+    What is left are the rows that come in or go out, and rows whose sum of doubles was added in another order
+    and has other last bits than before.
     """
     d.met(Branch.LIMIT_BELOW_OFFSET if node.offset else Branch.LIMIT_BELOW)
     if node.free:
@@ -48,9 +53,9 @@ def delta_limit(node: Limit, ids: bool, d: Differentiation) -> Plan:
 
 
 def on_top(plan: Plan) -> Limit | None:
-    """Returns the LIMIT of a query that is the first rows of another one; None for other queries.
+    """Returns the LIMIT at the top of a query, or None.
 
-    The first rows may be filtered or projected after that.
+    Only projections and filters may stand above it.
     """
     while isinstance(plan, Project | Filter):
         plan = plan.child

@@ -1,4 +1,9 @@
-"""Linear operators, which commute with changes: scan, constant rows, projection, filter, UNION ALL."""
+"""Linear operators: scan, constant rows, projection, filter, UNION ALL.
+
+An operator f is linear if the changes of f(Q) are f applied to the changes of Q (DVS paper, section 5.5):
+each output row follows from one input row. So a refresh reads only changed rows, and a delta rule looks like
+its state rule.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +46,15 @@ def delta_scan(node: Scan, ids: bool, _: Differentiation) -> Plan:
 
 
 def state_values(node: Values, at: At, ids: bool, _: Differentiation) -> Plan:
-    """Returns the row that a query writes out; there is one, so that its id is a constant."""
+    """Returns the row that a query writes out, such as that of SELECT 1.
+
+    The binder makes a UNION ALL of several constant rows, so here is only one, and its id is a constant.
+    """
     return Project(node, same(node) + id_item(ids, text("v"))) if ids else node
 
 
 def delta_values(node: Values, ids: bool, _: Differentiation) -> Plan:
-    """Returns no changes: what a query writes out stays."""
+    """Returns no changes, because constants never change; the plan only gives the columns."""
     row = Project(node, (*same(node), (ACTION, text(INSERT)), *id_item(ids, text("v"))))
     return Filter(row, FALSE)
 
@@ -79,7 +87,11 @@ def delta_filter(node: Filter, ids: bool, d: Differentiation) -> Plan:
 
 
 def state_union_all(node: UnionAll, at: At, ids: bool, d: Differentiation) -> Plan:
-    """Returns the branches one after another; an id names its branch, because two may hold the same row."""
+    """Returns the rows of all branches.
+
+    A row id gets the number of the branch as a prefix: two branches may read one table, and then a row of it
+    has the same id in both.
+    """
     return UnionAll(
         tuple(
             Project(d.state(branch, at, ids), same(branch) + id_item(ids, d.row_ids.branch(number, ID)))

@@ -1,6 +1,8 @@
 """EXISTS and IN as a value, under OR and CASE or in the select list: a column that marks the members.
 
-As the semi join, differentiated one side at a time: for a fixed right side a mark follows from the row alone.
+A mark join keeps all left rows and adds a BOOLEAN column: TRUE for a row with a match, FALSE for one without,
+and for IN also NULL (1 IN (2, NULL)). It is differentiated as the semi join is, one side at a time: for a
+fixed right side the mark of a row follows from the row alone.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ def state_mark(node: Mark, at: At, ids: bool, d: Differentiation) -> Plan:
 
 
 def marked_rows(node: Mark, rows: Plan, right: Plan) -> Plan:
-    """Returns rows with their marks: the members, those that may be members, and the others."""
+    """Returns rows with their marks: TRUE for members, NULL for those that may be members, FALSE for others.
+
+    `node.perhaps` is the condition that also holds where a comparison is NULL; without it no mark is NULL.
+    """
     members = _with_mark(node, SemiJoin(rows, right, node.on), value=True)
     rest = SemiJoin(rows, right, node.on, anti=True)
     if node.perhaps is None:
@@ -41,6 +46,7 @@ def delta_mark(node: Mark, ids: bool, d: Differentiation) -> Plan:
     A row at t0 that a changed row of the right side meets is a DELETE with its mark at t0, and an INSERT with
     its mark at t1; both cancel at the root if the mark is the same.
     """
+    # A changed right row can also turn a mark from FALSE to NULL, or back.
     condition = node.on if node.perhaps is None else boolean("or", node.on, node.perhaps)
     rows = SemiJoin(d.state(node.left, At.T0, ids), d.delta(node.right, False), condition)
     changed = marked_rows(node, d.delta(node.left, ids), d.state(node.right, At.T1, False))

@@ -1,10 +1,13 @@
 """LEFT, RIGHT and FULL joins, differentiated one side at a time.
 
-For a fixed other side an outer join is linear in the side that it preserves: the changes of that side are
-joined with the other side at t1. What the changes of the other side do is computed, at both ends, for the
-rows at t0 that they match; all others cancel in the last bracket of
+L LEFT JOIN R preserves L: a row of L without a match stays as a pad, with NULLs for the columns of R. Let
+L0, R0 be the sides at t0 and L1, R1 those at t1. The change is split into one of each side:
 
     L1 join R1 - L0 join R0 = (L1 - L0) join R1 + (L0 join R1 - L0 join R0).
+
+In the first term R is fixed, and the join is linear in L: the changed rows of L are joined with R1. In the
+second term L is fixed. A row of L0 that no changed row of R matches has the same result in both parts and
+cancels, so only the matched rows of L0 are computed, at both ends.
 
 The paper's rule (section 5.5.1) joins all affected rows of a side anew, and so reads the whole side when a
 few of its rows changed. Each child's changes occur once or twice in the plan and are shared, so that a chain
@@ -45,7 +48,10 @@ def condition(node: Join) -> Expr:
 
 
 def state_outer_join(node: Join, at: At, ids: bool, d: Differentiation) -> Plan:
-    """Returns the outer join at one end; a side padded with NULLs is the NULL component of the pair's id."""
+    """Returns the outer join at one end of the interval.
+
+    The id of a row is the pair of the ids of its sides; for a side that is padded the component is NULL.
+    """
     left, right = sides(d.state(node.left, at, ids), d.state(node.right, at, ids), ids)
     return Project(
         Join(node.kind, left, right, node.on), same(node) + id_item(ids, d.row_ids.pair(LEFT_ID, RIGHT_ID))
@@ -70,8 +76,10 @@ def delta_full_join(node: Join, ids: bool, d: Differentiation) -> Plan:
 def preserved(node: Join, side: Plan, other: Plan, ids: bool, d: Differentiation) -> tuple[Plan, Plan, Plan]:
     """Returns the changes of the outer join that preserves every row of `side`, in three parts.
 
-    They are: the changed rows of `side` with their matches at t1; the rows at t0 with the changed rows of the
-    other side; of these rows, those that had or have no match.
+    1. The changed rows of `side`, outer joined with the other side at t1.
+    2. Pairs that come and go: the rows of `side` at t0, inner joined with the changed rows of the other side.
+    3. Pads that come and go: of the rows of `side` at t0 that such a change matches, those without a match at
+       t0 are DELETEs of pads, those without one at t1 INSERTs.
     """
     side_id, other_id = (LEFT_ID, RIGHT_ID) if side is node.left else (RIGHT_ID, LEFT_ID)
     values, row_id = same(node), id_item(ids, d.row_ids.pair(LEFT_ID, RIGHT_ID))
@@ -88,7 +96,10 @@ def preserved(node: Join, side: Plan, other: Plan, ids: bool, d: Differentiation
 
 
 def right_pads(node: Join, ids: bool, d: Differentiation) -> tuple[Plan, Plan]:
-    """Returns the changes of the right rows without a match, with NULLs for the left columns."""
+    """Returns the changes of the pads of the right side: right rows without a match.
+
+    The pairs are not among them: `preserved` returns them for the left side.
+    """
     left = {at: d.state(node.left, at, False) for at in At}
     changed = with_id_as(d.delta(node.right, ids), RIGHT_ID)
     rows = matched(node, node.right, node.left, RIGHT_ID, ids, d)
@@ -104,7 +115,7 @@ def unmatched(node: Join, rows: Plan, other: Plan) -> Plan:
 
 
 def pads(node: Join, side: Plan, rows: Plan, ids: bool, d: Differentiation, *, changes: bool = False) -> Plan:
-    """Returns rows of `side` with NULLs for the columns of the other side; `changes`: with their action."""
+    """Returns rows of `side` as pads; `changes`: the rows are a change set and keep their `$ACTION`."""
     left = side is node.left
     nulls: Items = tuple((c.name, Lit(None, c.type)) for c in columns(node.right if left else node.left))
     values = same(node.left) + nulls if left else nulls + same(node.right)
@@ -115,7 +126,10 @@ def pads(node: Join, side: Plan, rows: Plan, ids: bool, d: Differentiation, *, c
 
 
 def matched(node: Join, side: Plan, other: Plan, side_id: Col, ids: bool, d: Differentiation) -> Plan:
-    """Returns the rows of `side` at t0 that a changed row of the other side matches, old or new image."""
+    """Returns the rows of `side` at t0 that a changed row of the other side matches, by its old or new image.
+
+    Each row once, however many changed rows match it: therefore a semi join.
+    """
     rows = with_id_as(d.state(side, At.T0, ids), side_id)
     return SemiJoin(rows, d.delta(other, False), condition(node))
 
@@ -127,7 +141,7 @@ def with_action(changes: Plan, items: Items) -> Plan:
 
 
 def both_ends(part: Callable[[At], Plan]) -> Plan:
-    """Returns a part of the result at t0 as DELETE and at t1 as INSERT."""
+    """Returns a part of the result at t0 as DELETE and at t1 as INSERT; equal rows cancel at the root."""
     return UnionAll((marked(part(At.T0), DELETE), marked(part(At.T1), INSERT)))
 
 

@@ -1,4 +1,10 @@
-"""The registry: every operator with its rule, its row id and the source of the rule."""
+"""The registry: every operator with its rule, its row id, and where the rule comes from.
+
+A rule has two functions: the rows of an operator at one end of a refresh interval (state), and its changes
+between both ends (delta). A table whose query has an operator without a rule is FULL. `Rules` carries this
+registry and the other parts of the algebra as one argument, so that a test can plant a fault in one of them.
+The functions at the end make the plans that a refresh runs.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +55,9 @@ PAIR = "dL x R@t1 + L@t0 x dR"
 COPY = "all values, and the number among equal rows"
 PADDED = "pair of ids, a padded side as its own tag"
 
-# A table with one operator per row: name, state, changes, row id, change set, source.
+# One operator per row: name, state, changes, row id, change set, source. The last three are text for readers,
+# which `dvs operators` and docs/operators.md show. d is "the changes of", pi a projection, sigma a filter,
+# gamma a grouping, omega a window function; t0 and t1 are the ends of the refresh interval.
 # fmt: off
 _RULES = (
     ("scan", linear.state_scan, linear.delta_scan,
@@ -171,7 +179,8 @@ def ensure_supported(query: BoundQuery, rules: Rules) -> None:
 def algebra(query: BoundQuery, rules: Rules) -> Algebra | None:
     """Returns how a query is maintained from its own contents; None where that is not possible.
 
-    It stands for the registered rule of grouping, and is not used where `rules` have another one.
+    It replaces the registered rule of grouping or DISTINCT, and is not used where `rules` have another one: a
+    fault that a test plants in that rule must be reached, not passed by.
     """
     known = rules.algebra(query)
     if known is None:
@@ -217,7 +226,8 @@ def group_parts_plan(known: Algebra, rules: Rules) -> Plan:
 def group_change_plan(known: Algebra, rules: Rules, *, again: bool) -> Plan:
     """Returns the plan of the changes, from the result of `group_plan`; `again`: some are computed anew."""
     changes = known.changes(rules.differentiation(), again=again)
-    # Without groups that are computed anew, only rows that differ are in the changes.
+    # Without groups that are computed anew, only rows that differ are in the changes. With them, a group may
+    # come out as it was before, and its DELETE and INSERT must cancel.
     return rules.consolidate(changes) if again else changes
 
 
@@ -231,6 +241,7 @@ def change_plan(query: BoundQuery, rules: Rules) -> Plan:
     """Returns the plan of a query's consolidated changes between t0 and t1, with `$ACTION`, `$ROW_ID`."""
     rules.record(query)
     d = rules.differentiation()
+    # As in `algebra`: a cheaper rule takes the place of the registered one only if nobody replaced that.
     top = limit.on_top(query.plan)
     if top is not None and rules.operators.get("limit") is OPERATORS["limit"]:
         return rules.consolidate(limit.delta_of_contents(query, top, d))

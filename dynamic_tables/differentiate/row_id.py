@@ -1,4 +1,9 @@
-"""Row ids: the identity of a row, as an expression over the ids and values below it.
+"""Row ids: the identity of a result row, as an expression over the ids and values of the rows below it.
+
+A refresh recognises a stored row by its id, so an id must be the same in every refresh, and in a fresh
+computation of the whole query. Each kind of operator has its own recipe: a join the pair of the ids of both
+sides, a grouping its key, UNION ALL the number of the branch and the id in it. The first letter of an id says
+which.
 
 Every component of an id carries its type and length, so different rows never share an id: ('a|b', 'c') and
 ('a', 'b|c') differ, and NULL differs from every text. -0.0 and 0.0 are one value in SQL and give one id.
@@ -43,7 +48,10 @@ def branch_id(branch: int, child: Expr) -> Expr:
 
 
 def element_id(child: Expr, position: Expr) -> Expr:
-    """Returns the id of an element's row: the row's id and the position; that of a pad for none is NULL."""
+    """Returns the id of an element of an array: the id of its row, and its position from 0.
+
+    Of a pad, which OUTER gives for an array without elements, the position is NULL.
+    """
     return concat(text("e"), frame(child), frame(position))
 
 

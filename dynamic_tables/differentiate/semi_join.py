@@ -1,8 +1,9 @@
-"""Semi and anti joins, which EXISTS and IN stand for, differentiated one side at a time.
+"""Semi and anti joins, the plan of EXISTS, IN and their negations, differentiated one side at a time.
 
-For a fixed right side both are filters of the left side, so its changes are filtered by the right side at t1.
-What the changes of the right side do is computed, at both ends, for the rows at t0 that they match: only the
-membership of such a row can have changed.
+A left row is a member if it has a match on the right. For a fixed right side both joins are filters of the
+left side, so changed left rows are filtered by the right side at t1. A left row that did not change can
+change its membership only if a changed right row matches it; such rows are computed at both ends (see
+`outer_join`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Window functions: affected partitions are computed anew at both ends of the interval (DVS paper, 5.5.1)."""
+"""Window functions: affected partitions are computed anew at both ends of the interval (DVS paper, 5.5.1).
+
+A window function of a row depends on the other rows of its partition. So a partition with a changed row is
+computed as a whole, or, for functions that only look back, from the first changed row on (`window_tail`).
+"""
 
 from __future__ import annotations
 
@@ -23,8 +27,8 @@ def state_window(node: Window, at: At, ids: bool, d: Differentiation) -> Plan:
 def windowed(node: Window, rows: Plan, ids: bool) -> Plan:
     """Returns the window functions over rows with ids, which the result has only if `ids`.
 
-    Rows that are equal in an order are taken in the order of their ids, so that the values of a row before a
-    change are found again in a later refresh.
+    Rows that are equal in the order (ties) are taken in the order of their ids, so that a later refresh
+    computes for t0 the values that are stored.
     """
     result = Window(rows, tuple((name, _with_ties_by_id(call)) for name, call in node.calls))
     return result if ids else Project(result, same(node))

@@ -1,11 +1,13 @@
-"""Window functions that only look back: of an affected partition, the rows from the first changed one on.
+"""Window functions that only look back: only the tail of an affected partition is computed.
 
-A running sum, count, least or greatest value, a ROW_NUMBER and a RANK follow from the rows that come before
-in the order. So the rows before the first changed row of a partition keep their values. The values of the
-others are those over the rows from there on, continued from one aggregate of all rows before.
+A running SUM, COUNT, MIN or MAX, a ROW_NUMBER and a RANK depend on the rows that come before in the order. So
+in an affected partition the rows before the first changed row keep their values. The rest of it, the tail, is
+computed alone, and its values are continued from one aggregate over all rows before the tail. Example: the
+values 1, 2, 5 have the running sums 1, 3, 8. If a 4 comes, the tail is 4, 5 with the sums 4, 9; the rows
+before have the sum 3, so the results are 7 and 12.
 
-The first changed row is told by the first key of the order alone: the rows that are equal in it, and all
-after them, are computed anew.
+Where the tail begins is decided by the first key of ORDER BY alone: rows that are equal in it are all in the
+tail. It is one comparison, which `plan.rewrites.looked_up` can turn into a filter of the files to read.
 """
 
 from __future__ import annotations
@@ -33,10 +35,13 @@ from dynamic_tables.plan.nodes import (
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, INTEGRAL, MAX_PRECISION, Kind, Type
 
 ORDERED = frozenset({*INTEGRAL, Kind.DECIMAL, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
-"""Types of a first key of the order; and of the values of which a running MIN or MAX is continued."""
+"""Types that the first key of the order may have, and the values of a running MIN or MAX."""
 
 PLACES = frozenset({"row_number", "rank"})
-"""Functions whose value grows by one for each row before."""
+"""Functions that are continued by adding the number of rows before the tail.
+
+For RANK this is right because all rows that are equal in the first key are in the tail, so no row of the tail
+ties with one before it. DENSE_RANK is not here: it counts different values, not rows."""
 
 FIRST = "$FIRST"
 """The column with the least value of the order's first key among the changed rows of a partition."""
@@ -48,12 +53,13 @@ Windowed = Callable[[Window, Plan, bool], Plan]
 
 
 def looks_back(node: Window) -> bool:
-    """Tells whether computing only the rows from the first changed one on is exact, and cheaper.
+    """Tells whether computing only the tails is exact, and cheaper than whole partitions.
 
-    The input is read once more than for whole partitions, so it must be a stored relation, with at most
-    projections and filters above it.
+    The input is read once more than for whole partitions (for the rows before the tail). So it must be a
+    stored relation with at most projections and filters above it; a join would be computed once more.
     """
     calls = [call for _, call in node.calls]
+    # There is one tail for all functions of the node, so they must begin their order with the same key.
     orders = {call.order[:1] for call in calls}
     if len(orders) > 1 or not all(orders) or not _is_stored(node.child):
         return False
@@ -67,7 +73,10 @@ def _is_stored(plan: Plan) -> bool:
 
 
 def _continues(call: Win) -> bool:
-    """Tells whether the value over all rows follows from those over two parts of them."""
+    """Tells whether the value over all rows follows from the values over two parts of them.
+
+    The frame must reach from the first row of the partition to the current one; no frame at all is that, too.
+    """
     function, frame = call.function, call.frame
     if frame is not None and not (frame.start.is_unbounded and frame.end.side == "CURRENT ROW"):
         return False
@@ -85,19 +94,20 @@ def _continues(call: Win) -> bool:
 
 
 def _has_room(type_: Type) -> bool:
-    """Tells whether two sums can be added with one more digit."""
+    """Tells whether the type of a sum has room for one more digit, which adding two sums may need."""
     return type_.kind is Kind.DECIMAL and type_.precision < MAX_PRECISION
 
 
 def delta_of_tails(node: Window, ids: bool, d: Differentiation, windowed: Windowed) -> Plan:
-    """Returns the rows from the first changed one of their partition on, at t0 as DELETE, at t1 as INSERT.
+    """Returns the tails of the affected partitions, at t0 as DELETE and at t1 as INSERT.
 
-    `windowed`: computes window functions over rows with ids. Rows with equal values at both ends cancel.
+    `windowed`: the function that computes window functions over rows with ids; an argument, because `window`
+    imports this module. Rows with equal values at both ends cancel at the root.
     """
     for branch in branches_of(node):
         d.met(branch)
     starts = starts_of(node, d)
-    # Before the first changed row both ends have the same rows.
+    # Before the first changed row both ends have the same rows, so one aggregate serves both.
     before = _before(node, d.state(node.child, At.T1, False), starts)
     shown = same(node)
 
@@ -128,7 +138,11 @@ def branches_of(node: Window) -> Iterator[Branch]:
 
 
 def starts_of(node: Window, d: Differentiation) -> Plan:
-    """Returns for each affected partition where its tail begins."""
+    """Returns one row for each affected partition: its keys, and where its tail begins.
+
+    A NULL key of the order has a column of its own (`NULLS`), because MIN and MAX leave NULL out, and NULL is
+    first or last in the order.
+    """
     order = node.calls[0][1].order[0]
     null = Agg("MAX", boolean("is null", order.expr), False, BOOLEAN)
     first = Agg("MAX" if order.descending else "MIN", order.expr, False, order.expr.type)
@@ -140,7 +154,7 @@ def starts_of(node: Window, d: Differentiation) -> Plan:
 
 
 def cut(node: Window, rows: Plan, starts: Plan, *, anti: bool = False) -> Plan:
-    """Returns the rows of affected partitions in their tails; with `anti`, those before."""
+    """Returns the rows of affected partitions that are in the tail; with `anti`, those before the tail."""
     tail = boolean("is true", _in_tail(node.calls[0][1].order[0]))
     return SemiJoin(rows, starts, conjunction((*_same_keys(node), boolean("not", tail) if anti else tail)))
 
@@ -155,6 +169,8 @@ def _same_keys(node: Window) -> tuple[Expr, ...]:
 def _in_tail(order: SortKey) -> Expr:
     """Returns the condition that a row is not before the first changed one, or NULL for false."""
     at_or_after = boolean("<=" if order.descending else ">=", order.expr, Col(FIRST, order.expr.type))
+    # With NULLs first, a changed row with NULL makes the whole partition a tail. With NULLs last, rows with
+    # NULL are at the end, and so in every tail.
     if order.nulls_first:
         return boolean("or", Col(NULLS, BOOLEAN), at_or_after)
     return boolean("or", boolean("is null", order.expr), at_or_after)
@@ -169,7 +185,7 @@ def _of_before(name: str) -> str:
 
 
 def _before(node: Window, rows: Plan, starts: Plan) -> Plan:
-    """Returns one row for each affected partition that has rows before its tail: the aggregates of these."""
+    """Returns the aggregates over the rows before the tail, one row for each partition that has such rows."""
     aggregates = tuple((_of_before(name), _aggregate(call)) for name, call in node.calls)
     keys = tuple((f"$BEFORE{i}", key) for i, key in enumerate(node.partition))
     return Aggregate(cut(node, rows, starts, anti=True), keys, aggregates)
@@ -180,8 +196,9 @@ def _aggregate(call: Win) -> Agg:
 
 
 def _beside(node: Window, tail: Plan, before: Plan) -> Plan:
-    """Returns each row of a tail with the aggregates of the rows before the tail."""
+    """Returns each row of a tail, joined with the aggregates of the rows before the tail."""
     if not node.partition:
+        # An aggregate without keys always has one row, so the cross join loses nothing.
         return Join(JoinKind.CROSS, tail, before, None)
     on = conjunction(
         boolean("is not distinct from", key, Col(f"$BEFORE{i}", key.type))
@@ -191,7 +208,10 @@ def _beside(node: Window, tail: Plan, before: Plan) -> Plan:
 
 
 def _continued(name: str, call: Win) -> Expr:
-    """Returns the value over all rows up to the current one."""
+    """Returns the value over all rows up to the current one, from those of the tail and of the rows before.
+
+    A part without a value is NULL for SUM, MIN and MAX, and then the other part is the result.
+    """
     aggregate = _aggregate(call)
     fresh, before = Col(_of_tail(name), call.type), Col(_of_before(name), aggregate.type)
     none_before = boolean("is null", before)
