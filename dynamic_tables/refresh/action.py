@@ -1,4 +1,8 @@
-"""Which action a refresh takes (DVS paper, sections 3.3.2 and 5.4)."""
+"""Which action a refresh takes (DVS paper, sections 3.3.2 and 5.4).
+
+The action follows from two frontiers, those of the last refresh and of this one, and from whether the old
+versions can still be read. No row is looked at.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,10 @@ def decide(
 ) -> tuple[Action, str]:
     """Returns the action of a refresh between two frontiers, and the reason for it.
 
-    `before` is None for a table without contents. A replaced source is looked for before asking whether
-    anything changed: it may hold other rows under equal version numbers.
+    `before` is None for a table without contents. The order of the checks matters: a replaced source is
+    looked for before it is asked whether anything changed, because it may hold other rows under the same
+    version numbers. Whether old versions are readable is asked last, and only if they are needed: VACUUM may
+    have removed them.
     """
     if before is None:
         return Action.INITIALIZE, "no contents yet"
@@ -38,6 +44,7 @@ def decide(
 
 
 def _evolution(before: Frontier, after: Frontier) -> str:
+    """Returns what makes the old contents useless as a start for an interval; empty if nothing does."""
     if before.definition != after.definition:
         return "the definition, or a view in it, changed"
     for name, source in after.sources.items():

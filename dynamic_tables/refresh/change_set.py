@@ -1,4 +1,4 @@
-"""The raw change set of a refresh."""
+"""The raw change set of a refresh, kept for an investigation also where the validations refuse it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""One refresh of one table, from its frontier to its commit."""
+"""One refresh of one table, from its frontier to its commit.
+
+A refresh to data timestamp t resolves the version of each source at t (the new frontier), decides on an
+action (INITIALIZE, NO_DATA, FULL, INCREMENTAL, REINITIALIZE), and commits the new rows together with the
+frontier. An INCREMENTAL one runs the plan of the changes between the old and the new frontier, validates the
+change set (DVS paper, section 6.1), folds it to one row for each row id, and merges it. Until the commit
+nothing is written to the table, so a refresh that fails leaves contents and frontier as they were.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +33,15 @@ from dynamic_tables.store.port import Action, RefreshRecord, Relation, Store
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
 
 Ends = Mapping[str, tuple[SourceVersion, SourceVersion]]
-"""The versions of each source at the start and at the end of its interval."""
+"""By source: the versions at the start and at the end of its interval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshProtocol:
-    """The steps of a refresh in one argument, so that a test can replace one step."""
+    """The steps of a refresh in one argument, so that a test can plant a fault in one step.
+
+    The defaults are what the engine does; those that are identity functions exist only for faults.
+    """
 
     resolve: Callable[[SourceHistory, int, str], SourceVersion] = resolve
     decide: Callable[[Frontier | None, Frontier, bool, Readable], tuple[Action, str]] = decide
@@ -51,7 +61,10 @@ class RefreshProtocol:
 PROTOCOL = RefreshProtocol()
 
 LEAST_FOR_FULL = 50_000
-"""Touched rows up to which a refresh is incremental, whatever their share: the store handles them quickly."""
+"""Touched rows up to which a refresh is incremental, whatever their share of the source.
+
+Up to as many changed rows are literals in Spark's plans and a commit without MERGE (`Sizes.changed_rows`), so
+that a FULL refresh saves nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +91,9 @@ class RefreshResult:
 class Refreshing:
     """One refresh of one table, to be run once.
 
-    `bound`: the plan of the query; None for a query without a plan, whose table is FULL. `definitions`: the
-    sources by name. `seconds`: duration of each phase so far. `scratch`: relations to release at the end.
+    `bound`: the query with its plan; None for a query that only Spark can read, whose table is FULL.
+    `definitions`: the sources by name. `seconds`: duration of each phase so far. `scratch`: relations to
+    release at the end, whether the refresh succeeds or not.
     """
 
     table: DynamicTable
@@ -96,6 +110,7 @@ class Refreshing:
 
         `anew`: the reason to write the contents anew, whatever has changed; empty for a usual refresh.
         """
+        # Rows that another writer has edited are an error, except where they are all replaced now.
         history = self.store.refreshes(self.table, edited=bool(anew))
         before = history[-1].frontier if history else None
         if before is not None and timestamp <= before.timestamp:
@@ -148,7 +163,11 @@ class Refreshing:
         return Frontier(timestamp, sources, self.table.expanded)
 
     def _cheaper(self, before: Frontier, after: Frontier, reason: str) -> tuple[Action, str]:
-        """Returns FULL, with the reason, where so much changed that an AUTO table is sooner written anew."""
+        """Returns FULL, with the reason, if an AUTO table is written anew faster than it is maintained.
+
+        The decision needs no query: `extent` counts touched rows from the statistics in Delta's log. A source
+        whose extent is not known decides nothing.
+        """
         if self.table.mode is RefreshMode.AUTO:
             for name, source in after.sources.items():
                 start = before.sources[name]
@@ -170,9 +189,9 @@ class Refreshing:
     def _without_changes(self, record: RefreshRecord, error: StoreError) -> RefreshResult:
         """Writes the contents anew after the query of the changes failed.
 
-        That query also meets rows that the defining query never does: a term of a join pairs rows of one
-        side at the new data timestamp with rows of the other side at the old one, and such a pair may divide
-        by zero. So the defining query alone decides whether the refresh fails.
+        That query also evaluates expressions on rows that the defining query never sees: a term of a join
+        pairs rows of one side at the new data timestamp with rows of the other side at the old one, and such
+        a pair may divide by zero. So the defining query alone decides whether the refresh fails.
         """
         self.plans.rules.met(Branch.EVALUATED_ANEW)
         reason = f"the changes could not be computed ({error}), so the query was evaluated anew"
@@ -207,6 +226,7 @@ class Refreshing:
         leaves: dict[str, Relation] = {}
         for name, source in frontier.sources.items():
             self._bind_end(leaves, name, source.version, At.T1, self.table.incremental)
+        # Over few rows of every source the result is likely small, too; if not, it is computed once more.
         few = all(relation.local for relation in leaves.values())
         return self.store.compute(plan, leaves, once=False, few=few)
 
@@ -224,6 +244,8 @@ class Refreshing:
         shown = (*(name for name, _ in self.table.columns), ACTION, ROW_ID)
         change_set = ChangeSet(shown, changes, len(self.table.state))
         bound = {CHANGES: changes}
+        # Three ways to the same validations. A store whose merge refuses changes that do not fit (Delta)
+        # needs no look at the contents here: there only duplicates are counted, in Python for few rows.
         with self._timed("validate"):
             if not self.store.merge_validates:
                 bound[CONTENTS] = self._scratch(self.store.current(self.table))
@@ -240,9 +262,10 @@ class Refreshing:
         inserted, deleted = validated.inserted, validated.deleted
         record = replace(record, inserted=inserted, deleted=deleted, changed=inserted + deleted > 0)
         if not record.changed:
+            # Sources changed and the result did not: the new frontier is committed without rows.
             return replace(self._commit(record, self.store.touch), change_set=change_set)
         with self._timed("fold"):
-            # A rule that was replaced is run as a plan, never passed by.
+            # A `fold` that a test has replaced must run: then the store's shortcut for few rows is not taken.
             folded = self.store.folded(self.table, changes) if rules.fold is fold else None
             if folded is None:
                 folded = self.store.compute(self.plans.of(rules.fold, columns), bound, once=True)
@@ -257,7 +280,11 @@ class Refreshing:
         return replace(result, change_set=change_set)
 
     def _changes(self, before: Frontier, after: Frontier, query: BoundQuery) -> Relation:
-        """Returns the consolidated changes between two frontiers; only what the plan reads is bound."""
+        """Returns the consolidated changes between two frontiers; only what the plan reads is bound.
+
+        `content` of a version is the version in which its rows were written, so equal contents mean that no
+        row changed: OPTIMIZE, or a refresh with NO_DATA, makes a new version with the same content.
+        """
         starts = {
             name: self.protocol.interval_start(before, after, name, self.store) for name in after.sources
         }
@@ -272,12 +299,17 @@ class Refreshing:
         return self._changes_of_groups(known, ends, unchanged)
 
     def _changes_of_groups(self, known: Algebra, ends: Ends, unchanged: frozenset[str]) -> Relation:
-        """Returns the changes of a table that is maintained from its own contents."""
+        """Returns the changes of a table that is maintained from its own contents.
+
+        Up to four queries, each over the results of those before; `differentiate.algebraic` explains them.
+        """
         plan = self.plans.net(known, unchanged)
         leaves = self._leaves(plan, ends)
-        # No more groups changed than rows.
+        # At most as many groups changed as rows, so few changed rows give few groups.
         few = all(relation.local for relation in leaves.values())
         net = self._scratch(self.store.compute(plan, leaves, once=True, few=few))
+        # The last column of `net` is the group's row id: only the stored rows of these groups are read. The
+        # ids of many groups are not fetched to Python; then Spark joins with all stored rows.
         contents = (
             self.store.current_rows(self.table, [str(row_id) for (row_id,) in net.last(1)])
             if net.local
@@ -314,7 +346,12 @@ class Refreshing:
         return leaves
 
     def _captured(self, name: str, start: SourceVersion, end: SourceVersion) -> Relation:
-        """Returns the changes of a source: of the rows that commits touched, or of its whole versions."""
+        """Returns the changes of a source, from the rows that its commits touched or from whole versions.
+
+        The store returns only the rows of files that the commits of the interval added, removed or gave
+        another deletion vector; a row outside of these files is the same at both ends. Where the log does not
+        tell the files, both versions are compared as a whole, by the same plan.
+        """
         definition = self.definitions[name]
         ends: dict[str, Relation] = {}
         touched = self.store.touched(definition, start, end)
@@ -330,6 +367,11 @@ class Refreshing:
         return self._scratch(self.store.compute(plan, ends, once=True))
 
     def _bind_end(self, leaves: dict[str, Relation], name: str, version: int, at: At, ids: bool) -> None:
+        """Adds the rows of a source at a version to `leaves`, with `$ROW_ID` if `ids`.
+
+        A source that stores no row ids (a FULL dynamic table, a base table without row tracking) gets ids
+        that are made of content and occurrence.
+        """
         definition, leaf = self.definitions[name], leaf_name(name, at)
         has_ids = definition.row_ids if isinstance(definition, BaseTable) else definition.incremental
         if has_ids or not ids:

@@ -1,4 +1,8 @@
-"""The plans that refreshes run. They depend on definitions and rules, not on data, so each is made once."""
+"""The plans that refreshes run. They depend on definitions and rules, not on data, so each is made once.
+
+Only which sources changed in an interval makes a difference: for each such set a plan is derived from the
+whole one, by leaving out the terms that need a change of the other sources.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,11 @@ from dynamic_tables.plan.rewrites.empty import without_empty
 
 @dataclass(slots=True)
 class Plans:
-    """Plans by one set of rules. Equal arguments get the same plan object, so a store can cache its text."""
+    """Plans by one set of rules.
+
+    The same arguments get the same plan object. Nodes compare by identity, so a store can use the object as
+    the key of the SQL text, of the stages and of the results that it keeps.
+    """
 
     rules: Rules
     made: dict[Hashable, Plan] = field(default_factory=dict)
@@ -77,7 +85,8 @@ class Plans:
     def changes(self, query: BoundQuery, unchanged: Collection[str] = ()) -> Plan:
         """Returns the plan of a query's consolidated changes between t0 and t1.
 
-        It holds no term that only a change of one of the sources `unchanged` could fill.
+        `unchanged`: sources that did not change; terms that have no rows then are left out. Of a join L, R
+        with R unchanged, dL x R@t1 is left, and L is not read at t0.
         """
         whole = self._once(("changes", query), lambda: change_plan(query, self.rules))
         return self._without(whole, unchanged, ("changes", query))
@@ -95,6 +104,7 @@ class Plans:
         leaves = frozenset(leaf_name(source, None) for source in unchanged)
 
         def pruned() -> Plan:
+            # A plan needs a root: if nothing is left, the whole plan runs, and gives no rows.
             less = without_empty(whole, leaves) or whole
             if leaves and less is not whole:
                 self.rules.met(Branch.SOURCE_UNCHANGED)

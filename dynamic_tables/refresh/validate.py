@@ -1,4 +1,7 @@
-"""The engine's own validations of a change set (DVS paper, section 6.1)."""
+"""The engine's own validations of a change set (DVS paper, section 6.1).
+
+They run before the commit, so a fault in a rule makes a refresh fail instead of storing a wrong table.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class Validated:
 
 
 def validated_here(changes: Sequence[tuple[object, ...]]) -> Validated:
-    """Returns what the plan `differentiate.apply.validate_changes` says of a change set, without a query.
+    """Returns the result of the plan `differentiate.apply.validate_changes`, computed in Python.
 
     `changes`: `$ACTION` and `$ROW_ID` of each row.
     """
@@ -39,8 +42,12 @@ def validated_here(changes: Sequence[tuple[object, ...]]) -> Validated:
 
 
 def read_validation(rows: Sequence[tuple[object, ...]]) -> Validated:
-    """Returns what the one row of the plan `validate` or `validate_changes` of `differentiate.apply` says."""
+    """Returns the one row of the plan `validate` or `validate_changes` of `differentiate.apply`, decoded.
+
+    The row: inserted, deleted, then for each validation a number of rows, then for each one an example.
+    """
     (row,) = rows
+    # Two sizes, and two columns for each validation: the length tells which of both plans it was.
     validations = (DUPLICATED, ABSENT, PRESENT)[: (len(row) - 2) // 2]
     # Of no rows at all, SUM is NULL.
     inserted, deleted, *counts = (int(str(count or 0)) for count in row[: 2 + len(validations)])

@@ -1,4 +1,9 @@
-"""Version resolution: which version of a source a refresh at t reads (DVS paper, section 5.3)."""
+"""Version resolution: which version of a source a refresh to data timestamp t reads (DVS paper, section 5.3).
+
+Delayed view semantics: the table at t is its query with every source as of t. For a base table that is its
+newest version up to t; for a dynamic table the version whose own data timestamp is t, however late that
+refresh was committed.
+"""
 
 from __future__ import annotations
 
