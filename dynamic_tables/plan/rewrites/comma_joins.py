@@ -1,7 +1,9 @@
-"""FROM lists with commas: relations are joined in an order in which the conditions of WHERE connect them.
+"""FROM lists with commas: cross joins become inner joins, in an order in which WHERE connects the relations.
 
-`FROM part, supplier, lineitem WHERE p_partkey = l_partkey AND s_suppkey = l_suppkey` says nothing of an
-order; as it is written, each row of part would be paired with each row of supplier.
+`FROM part, supplier, lineitem WHERE p_partkey = l_partkey AND s_suppkey = l_suppkey`, joined as it is
+written, would pair each row of part with each row of supplier. Here the order is part, lineitem, supplier,
+and the two conditions become join conditions. The engine must do this itself, because it differentiates the
+joins that it sees, and each term of the changes would hold the cross product.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ from dynamic_tables.plan.nodes import Explode, Filter, Join, JoinKind, Plan, col
 def connected(plan: Plan, where: Expr) -> tuple[Plan, Expr | None]:
     """Returns the plan of FROM, with the conditions between relations as join conditions, and the others.
 
-    A plan without a cross join, or without such a condition, stays as it is. The rows are the same; only the
-    order of the columns may differ.
+    Greedy: from the first relation on, the next one is the first in FROM that a condition connects with those
+    joined so far; if there is none, the next in FROM, by a cross join. A plan without a cross join, or
+    without such a condition, stays as it is. The rows are the same; only the order of the columns may differ.
     """
     if not any(isinstance(node, Join) and node.kind is JoinKind.CROSS for node in nodes_of(plan)):
         return plan, where
@@ -27,6 +30,8 @@ def connected(plan: Plan, where: Expr) -> tuple[Plan, Expr | None]:
     relations = list(_joined(plan, conditions))
     given = len(conditions)
     conditions += list(conjuncts(where))
+    # `owner`: the relation (by place) that a column belongs to. `reads`: the relations of each condition.
+    # `joining`: the conditions to use in a join, those of ON (the first `given`) in any case.
     owner = {column.name: place for place, relation in enumerate(relations) for column in columns(relation)}
     reads = [
         {owner[part.name] for part in walk(condition) if isinstance(part, Col)} for condition in conditions
@@ -51,7 +56,10 @@ def connected(plan: Plan, where: Expr) -> tuple[Plan, Expr | None]:
 
 
 def _below(plan: Explode, where: Expr) -> tuple[Plan, Expr | None]:
-    """Returns the elements of the rows that meet the conditions which read no element; and the others."""
+    """Returns the plan of a LATERAL explode, with the conditions on its input below it; and the others.
+
+    A condition that reads an element of the array must stay above.
+    """
     known = {column.name for column in columns(plan.child)}
     own: list[Expr] = []
     others: list[Expr] = []

@@ -1,6 +1,7 @@
-"""Queries whose changes cannot be told because maps would be compared, which Spark does not do.
+"""Finds queries that cannot be maintained because an operator would compare maps, which Spark refuses.
 
-A map may be read, and be passed on from operator to operator, as long as no operator compares whole rows.
+A map may be read and passed from operator to operator. It must be no key of a grouping, a partition or an
+order, and in no row that DISTINCT or a set operation compares.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Leaves out the parts of a plan that give no rows because a leaf is known to be empty."""
+"""Leaves out the parts of a plan that give no rows because a leaf is known to be empty.
+
+A source that did not change has an empty change set, so every term that joins it goes: of
+dL x R@t1 + L@t0 x dR with dR empty only the first term is left, and L@t0 is not read at all.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,8 @@ def without_empty(plan: Plan, leaves: Collection[str]) -> Plan | None:
     LEFT JOIN, stays in the plan.
     """
     pruning = _Pruning(frozenset(leaves))
-    # Bottom up, so that the recursion does not go deep in a long chain of operators.
+    # Bottom up, so that `_node` finds its children done, and a long chain of operators needs no deep
+    # recursion.
     for node in children_first(plan):
         pruning.pruned(node)
     return pruning.pruned(plan)
@@ -49,6 +54,8 @@ def without_empty(plan: Plan, leaves: Collection[str]) -> Plan | None:
 
 @dataclass(slots=True)
 class _Pruning:
+    """By `id` of a node: what is left of it, or None if it gives no rows."""
+
     empty: frozenset[str]
     known: dict[int, Plan | None] = field(default_factory=dict)
 

@@ -1,7 +1,8 @@
-"""GROUPING SETS, ROLLUP and CUBE: one grouping for each set of keys, one after another.
+"""GROUPING SETS, ROLLUP and CUBE become a UNION ALL of one plain grouping for each set of keys.
 
-A key that a set leaves out is NULL in its rows. A subtotal and a group whose key is NULL are two rows, which
-the ids of UNION ALL tell apart by the number of the set.
+`GROUP BY ROLLUP (a, b)` has the sets (a, b), (a) and (). A key that a set leaves out is NULL in its rows. A
+subtotal and a group whose key is NULL may be equal rows; the row ids of UNION ALL tell them apart, by the
+number of the set. So no operator of its own is needed, and the rules of grouping maintain each set.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def sets_of(group: exp.Expr) -> list[Set] | None:
     with_all = [name for name in ("rollup", "cube") if group.args.get(name)]
     listed = group.args.get("grouping_sets")
     if listed:
-        # The keys before GROUPING SETS only name what the sets name.
+        # `GROUP BY a, b GROUPING SETS (..)`: the keys before GROUPING SETS only name what the sets name.
         alternatives = [_alternatives(each) for each in listed]
     elif with_all:
         units = [[key] for key in group.expressions]
@@ -40,6 +41,8 @@ def sets_of(group: exp.Expr) -> list[Set] | None:
         alternatives = [_alternatives(key) for key in group.expressions]
     else:
         return None
+    # Several lists in one GROUP BY multiply: `ROLLUP (a), CUBE (b, c)` has 2 * 4 sets. They are counted
+    # before they are built.
     count = 1
     for choice in alternatives:
         count *= len(choice)
@@ -87,11 +90,14 @@ def _unit(node: exp.Expr) -> Set:
 
 
 def _rollup(units: Sequence[Set]) -> list[Set]:
+    """Returns all prefixes, the longest first: of (a, b) these are (a, b), (a), ()."""
     return [_joined(units[:length]) for length in range(len(units), -1, -1)]
 
 
 def _cube(units: Sequence[Set]) -> list[Set]:
+    """Returns all subsets, the largest first. Raises UnsupportedError: more than 1,024 of them."""
     if len(units) > 10:
+        # Refused before they are built; what has fewer is compared with MOST_SETS later.
         raise UnsupportedError(f"CUBE over {len(units)} keys", "list the sets that are needed")
     lengths = range(len(units), -1, -1)
     return [_joined(chosen) for length in lengths for chosen in combinations(units, length)]
@@ -110,6 +116,7 @@ def left_out(marker: Fn, keys: Sequence[Expr], present: Sequence[int]) -> Lit:
     unknown = [arg for arg in args if arg not in keys]
     if unknown or (marker.type == BIGINT and list(args) != list(keys)):
         raise DefinitionError("GROUPING takes one key of the grouping sets, GROUPING_ID all of them in order")
+    # The first argument is the highest bit.
     bits = 0
     for arg in args:
         bits = bits * 2 + (keys.index(arg) not in present)
@@ -132,7 +139,8 @@ def union_of_sets(
     for present in sets:
         known = {place: (fresh(keys[place][0]), keys[place][1]) for place in present}
         counted = [(fresh(name), agg) for name, agg in aggregates]
-        # In Spark the set of no keys has no row over no rows, unless it is the only one.
+        # In Spark the set of no keys has no row over no rows, unless it is the only one. A constant key makes
+        # it a grouping with keys, which has no row then.
         all_rows = [] if present or len(sets) == 1 else [(fresh("all"), Lit(0, INT))]
         grouped = Aggregate(child, (*known.values(), *all_rows), tuple(counted))
         items: list[tuple[str, Expr]] = []

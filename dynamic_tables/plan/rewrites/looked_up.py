@@ -1,7 +1,10 @@
-"""Few rows that are looked up in many rows: their keys become a filter of the many rows.
+"""Few rows that are joined with many rows: the keys of the few become a filter of the many.
 
-Spark sends few rows to many, but reads all of the many. With the keys as constants in a filter, the bounds in
-the statistics of files, and of the row groups in a file, tell which of them need not be read.
+Spark broadcasts the few rows, but it still reads all of the many. With the keys as constants in a filter,
+Delta and Parquet skip the files and row groups whose least and greatest values rule the keys out. Example:
+10 changed orders, joined with all customers by `k`, become `... JOIN (customers WHERE k IN (3, 17, ..))`.
+
+A filter may keep too many rows, because the join itself still decides; it must not lose one that matches.
 """
 
 from __future__ import annotations
@@ -34,10 +37,10 @@ from dynamic_tables.plan.nodes import (
 from dynamic_tables.plan.types import BOOLEAN
 
 MOST_LISTED = 100
-"""Most keys that a filter lists; of more keys it has the least and the greatest."""
+"""Most keys that a filter lists one by one; for more keys it has `BETWEEN least AND greatest`."""
 
 KeysOf = Callable[[str, str], Collection[Scalar] | None]
-"""(leaf with few rows, name of a column in it) -> its values, NULL included; None where Python has none."""
+"""(leaf with few rows, column) -> its values, NULL included; None where Python cannot hold them."""
 
 SAME = "is not distinct from"
 """The comparison that is true for two NULLs."""
@@ -56,7 +59,8 @@ def with_keys(plan: Plan, few: Collection[str], keys_of: KeysOf) -> Plan:
 
 
 def _reduced(plan: Plan, keys: _Keys) -> Plan:
-    # A row that matches no row of the other side is without effect, unless its side is preserved.
+    # A row that matches no row of the other side has no effect, unless its side is preserved: a LEFT JOIN
+    # and an anti join also return left rows without a match, so their left side is not filtered.
     match plan:
         case Join(JoinKind.INNER, left, right, on) if on:
             return rebuilt(plan, (keys.filtered(left, right, on), keys.filtered(right, left, on)))
@@ -77,7 +81,7 @@ class _Keys:
     of_leaf: KeysOf
 
     def filtered(self, many: Plan, few: Plan, on: Expr) -> Plan:
-        """Returns the rows of `many` that can be equal to a row of `few` where `on` demands equality."""
+        """Returns the rows of `many` that may match a row of `few`, by the keys that `on` compares."""
         if all(leaf.name in self.few for leaf in walk(many) if isinstance(leaf, Leaf)):
             return many
         if isinstance(many, SemiJoin) and many.right is few:
@@ -93,7 +97,13 @@ class _Keys:
         return Filter(many, conjunction(conditions)) if conditions else many
 
     def _bound(self, condition: Expr, many: Plan, few: Plan) -> Expr | None:
-        """Returns what a comparison by order demands of `many`, for any row of `few`; None if unknown."""
+        """Returns a condition on `many` that holds for each row that some row of `few` matches; None:
+        unknown.
+
+        It understands comparisons by order as the tails of windows have them (`window_tail`):
+        `many.day >= few.first` with the firsts 3 and 7 becomes `many.day >= 3`, and a flag of `few` before
+        OR is left out if it is true in none of its rows.
+        """
         match condition:
             case Fn("is true", (inner,), _):
                 return self._bound(inner, many, few)
@@ -110,10 +120,12 @@ class _Keys:
                 if not (_has(many, mine.name) and _has(few, other.name)):
                     return None
                 values = self.of(few, other.name)
+                # Python's order of floats is not Spark's: NaN is the greatest value there.
                 if values is None or any(isinstance(value, float) for value in values):
                     return None
                 reached = [value for value in values if value is not None]
                 if not reached:
+                    # A comparison with NULL is never true.
                     return Lit(False, BOOLEAN)
                 # The values are of one type, which has an order.
                 outermost: Scalar = max(reached) if sign == "<=" else min(reached)
@@ -122,7 +134,11 @@ class _Keys:
                 return None
 
     def of(self, plan: Plan, name: str) -> set[Scalar] | None:
-        """Returns all values that a column of a node may have; None if they are not known."""
+        """Returns values among which are all that a column of a node has; None if they are not known.
+
+        It follows the column down to a leaf with few rows. Operators that only drop or repeat rows keep the
+        set valid. An outer join is not followed: it adds NULLs.
+        """
         match plan:
             case Leaf(leaf, pairs):
                 (stored,) = (stored for stored, column in pairs if column.name == name)
@@ -155,7 +171,7 @@ class _Keys:
                 return None
 
     def _of_expression(self, plan: Plan, expr: Expr | None) -> set[Scalar] | None:
-        """Returns values of which each value that an expression has over a node is one; None if unknown."""
+        """Returns values among which are all that an expression has over a node; None if they are unknown."""
         match expr:
             case Col():
                 return self.of(plan, expr.name)
@@ -171,11 +187,12 @@ def _has(plan: Plan, name: str) -> bool:
 
 
 def _equal_columns(on: Expr, many: Plan, few: Plan) -> Iterator[tuple[Col, str, bool]]:
-    """Yields the columns that a condition compares for equality: of many rows, of few, and if null-safely."""
+    """Yields the columns that a condition compares for equality: (in many, name in few, null-safe or not)."""
     for condition in conjuncts(on):
         match condition:
             case Fn("=" | "is not distinct from" as sign, (Col() as left, Col() as right), _):
                 if left.type != right.type:
+                    # The join compares after a cast; the values of one type are no constants of the other.
                     continue
                 for mine, other in ((left, right), (right, left)):
                     if _has(many, mine.name) and _has(few, other.name):

@@ -1,10 +1,12 @@
-"""Conditions are evaluated as near to the sources as they can be.
+"""Predicate pushdown: conditions are evaluated as near to the sources as they can be.
 
-A database does that itself within one query. But the changes of a query are computed from parts of it, and a
-part that is kept for several readers would hold, without its conditions, all rows of all years.
+Spark does this within one query. But a refresh cuts the plan of the changes into stages, and a stage whose
+result several others read would hold all rows, of all years, without the conditions that stand above it. So
+the engine pushes conditions down before it differentiates a query.
 
-Row ids stay what they are: of a filter the id is that of its input, and no operator below which a condition
-goes makes ids from rows that the condition removes.
+Two rules keep this sound. A condition moves only if it cannot fail (`_is_safe`), because below a join it
+meets rows that the join would have dropped. And row ids must not change: the id of a filtered row is that of
+its input, and no operator that a condition passes makes ids from rows that the condition removes.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ from dynamic_tables.plan.types import NUMERIC, Kind, Type
 from dynamic_tables.reading.values.typed import COMPARISONS
 
 LOGIC = frozenset({"and", "or", "not", "is null", "is true", "is false"})
-"""Functions beside the comparisons that fail on no value: they may meet rows that a join would drop."""
+"""Functions, beside the comparisons, that fail on no value."""
 
 PUSHED_BELOW: Mapping[type[Plan], Branch] = {
     **dict.fromkeys((Join, SemiJoin, Mark), Branch.PUSHED_BELOW_JOIN),
@@ -60,16 +62,20 @@ PUSHED_BELOW: Mapping[type[Plan], Branch] = {
     Distinct: Branch.PUSHED_BELOW_DISTINCT,
     Explode: Branch.PUSHED_BELOW_EXPLODE,
 }
-"""The operators below which conditions go; below a projection each does, so that says nothing."""
+"""The branch that is recorded when a condition moves below an operator.
+
+Projections are not listed: nearly every condition passes one, so the branch would say nothing."""
 
 WIDEST = 18
-"""Digits of a DECIMAL that can be compared with any other number; with more the common type may overflow."""
+"""Most digits of a DECIMAL in a comparison that moves. Spark casts both sides of a comparison to a common
+type, and with more digits that cast may overflow and fail."""
 
 
 def pushed(plan: Plan, met: Met = unrecorded) -> Plan:
     """Returns a plan with the same rows and row ids, whose conditions stand as low as they can.
 
-    Nodes with several readers stay shared; a condition of one reader stays above such a node.
+    A node with several readers stays shared: the condition of one reader stays above it, because the other
+    readers need the rows that it removes.
     """
     uses: Counter[int] = Counter()
     for node in nodes_of(plan):
@@ -94,13 +100,16 @@ class _Pushing:
     met: Met
 
     def filtered(self, plan: Plan, conditions: Iterable[Expr]) -> Plan:
-        """Returns the rows of a plan that meet conditions."""
+        """Returns the rows of a plan that meet the conditions; each moves down alone as far as it can."""
         left: list[Expr] = []
+        # Two filters, one above the other, become one, except where the lower one makes the query fail.
         if isinstance(plan, Filter) and id(plan) not in self.shared and not _is_check(plan.predicate):
             left += conjuncts(plan.predicate)
             plan = plan.child
         for condition in conditions:
             known = _constant(condition)
+            # `'a' = 'b'` appears where a column is replaced by its constant, as in a UNION ALL of branches
+            # that each say what they are. A branch that no row can pass is left out of the plan.
             if known is not None:
                 left += [] if known else [FALSE]
                 continue
@@ -112,7 +121,7 @@ class _Pushing:
                 self._record(plan)
                 plan = below
         if FALSE in left:
-            # It stands alone, for `without_empty` to find.
+            # FALSE stands alone, because `without_empty` looks for exactly this filter.
             return Filter(plan, FALSE)
         return Filter(plan, conjunction(left)) if left else plan
 
@@ -128,6 +137,8 @@ class _Pushing:
             case Project(child, items):
                 return self._below_items(plan, child, dict(items), condition)
             case Aggregate(child, keys, _) if read <= {name for name, _ in keys}:
+                # A condition on keys drops whole groups. One that reads no column must stay above: without
+                # keys there is a row even if no row is left below.
                 return self._below_items(plan, child, dict(keys), condition) if read else None
             case Join() | SemiJoin() | Mark():
                 return self._below_sides(plan, read, condition)
@@ -137,6 +148,8 @@ class _Pushing:
                 return replace(plan, child=self.filtered(child, [condition]))
             case Explode(child) if not read & {column.name for column in added(plan)}:
                 return replace(plan, child=self.filtered(child, [condition]))
+            # A condition on keys of the partition drops whole partitions; any other one would change the
+            # rows that the functions see.
             case Window(child) if read and read <= {
                 key.name for key in plan.partition if isinstance(key, Col)
             }:
@@ -147,12 +160,15 @@ class _Pushing:
     def _below_items(
         self, plan: Project | Aggregate, child: Plan, items: Mapping[str, Expr], condition: Expr
     ) -> Plan | None:
+        # The condition reads outputs; below, each is replaced by its expression, which may be unsafe.
         over = replace_columns(condition, lambda column: items[column.name])
         return replace(plan, child=self.filtered(child, [over])) if _is_safe(over) else None
 
     def _below_sides(self, plan: Join | SemiJoin | Mark, read: set[str], condition: Expr) -> Plan | None:
         left = read <= {column.name for column in columns(plan.left)}
         right = read <= {column.name for column in columns(plan.right)}
+        # A condition may move to a side that the join preserves, or to any side of an inner join. On the
+        # other side of an outer join it would turn rows that it drops into pads.
         kind = plan.kind if isinstance(plan, Join) else JoinKind.LEFT
         if left and kind in (JoinKind.INNER, JoinKind.CROSS, JoinKind.LEFT):
             return replace(plan, left=self.filtered(plan.left, [condition]))
@@ -162,7 +178,10 @@ class _Pushing:
 
 
 def _is_check(condition: Expr) -> bool:
-    """Tells whether a condition makes the query fail, which no other condition may prevent."""
+    """Tells whether a condition makes the query fail, as that of a scalar subquery with two rows does.
+
+    It must see all rows: a condition that moved below it could hide the failure.
+    """
     return any(isinstance(part, Fn) and part.name == FAIL for part in walk(condition))
 
 

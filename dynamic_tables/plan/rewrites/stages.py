@@ -1,13 +1,13 @@
-"""A plan as stages for a database that plans by the sizes of tables: what follows from few rows is run first.
+"""Cuts a plan into stages: parts that Spark runs first, and whose results the later parts read.
 
-Two things that Spark does not do by itself. It computes a shared part of a query once for each use; here a
-shared part with few rows is a stage of its own, whose result later stages read. And it cannot send few rows
-of the preserved side of an outer join to many rows of the other side, but shuffles the latter; here the other
-side is reduced first to the rows that match.
-
-A query of many blocks, one over the other, shares parts inside parts: the changes of a query ten blocks deep
-are some hundred operators, and millions where each use is written out. There every shared part of more than
-a few operators is a stage.
+Three things that Spark does not do by itself:
+- It computes a common table expression once for each use. Here a shared part of the plan with few rows is a
+  stage of its own and is computed once.
+- It cannot broadcast the preserved side of an outer join, so it shuffles the other side, with many rows. Here
+  that side is reduced by a semi join to the rows that match.
+- It expands shared parts inside of shared parts. The changes of a query ten blocks deep are some hundred
+  operators, and millions where each use is written out. There every larger shared part is a stage, even with
+  many rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dynamic_tables.plan.nodes import (
 )
 
 FEW = 10_000
-"""Rows that a LIMIT may leave for its result to count as few."""
+"""A LIMIT up to this number counts as few rows."""
 
 
 MOST_OPERATORS = 500
@@ -58,6 +58,7 @@ def stages(plan: Plan, few: Collection[str], most: int = MOST_OPERATORS) -> Stag
     """
     reduced = _Reduction(frozenset(few)).of(plan)
     sizes = _Sizes(frozenset(few))
+    # A shared part that reads few rows only is cheap to compute again, so it is no stage.
     whole = _cut(reduced, lambda node, _: sizes.few(node) and sizes.reads_many(node), "stage")
     steps: list[tuple[str, Plan]] = []
     for name, step in (*whole.steps, ("result", whole.last)):
@@ -70,9 +71,10 @@ def stages(plan: Plan, few: Collection[str], most: int = MOST_OPERATORS) -> Stag
 
 
 def _cut(plan: Plan, wanted: Callable[[Plan, int], bool], name: str) -> Stages:
-    """Returns a plan whose shared parts are stages where they are wanted.
+    """Returns a plan whose shared parts become stages where `wanted` says so.
 
-    `wanted`: takes a part and its operators, those of its own stages not counted.
+    `wanted`: (part, number of its operators as Spark would see them) -> whether it becomes a stage. A stage
+    that is cut out counts as one operator, a leaf, in the parts above it.
     """
     uses: Counter[int] = Counter()
     for node in walk(plan):
@@ -101,16 +103,19 @@ def written_out(plan: Plan) -> int:
 
 @dataclass(slots=True)
 class _Sizes:
-    """Which nodes of a plan have few rows, if the leaves in `leaves` have."""
+    """Which nodes of a plan are likely to have few rows, if the leaves in `leaves` have few."""
 
     leaves: frozenset[str]
     known: dict[int, bool] = field(default_factory=dict)
     many: dict[int, bool] = field(default_factory=dict)
-    # Nodes are known by their identity, which must not be given to another one.
+    # Results are kept by `id` of a node. A node that is freed could give its id to a new one, so all stay.
     kept: list[Plan] = field(default_factory=list)
 
     def few(self, plan: Plan) -> bool:
-        """Tells whether a node has few rows. A row that matches few rows may match many of them: a guess."""
+        """Tells whether a node likely has few rows.
+
+        It is a guess: one row of a join may match many. A wrong guess costs time, never a wrong result.
+        """
         for node in children_first(plan):
             if id(node) not in self.known:
                 self.known[id(node)] = self._few(node)
@@ -125,6 +130,7 @@ class _Sizes:
             case Scan():
                 return False
             case Join(JoinKind.INNER | JoinKind.CROSS, _, _, _):
+                # Changed rows usually find their partners by a key: few of them find few.
                 return any(below)
             case Join(JoinKind.LEFT, _, _, _):
                 return below[0]
@@ -148,7 +154,7 @@ class _Sizes:
 
 @dataclass(slots=True)
 class _Reduction:
-    """Reduces the sides with many rows that few rows are looked up in."""
+    """Reduces the side with many rows of an outer, semi or anti join to the rows that the few rows match."""
 
     leaves: frozenset[str]
 

@@ -1,4 +1,9 @@
-"""Whether rows that are equal in some columns are one row, or at least alike, so that they order a plan."""
+"""Whether some columns order the rows of a plan totally.
+
+ROW_NUMBER, LAG and frames of ROWS depend on which of two tied rows comes first. Their result is determined if
+no two rows tie (`are_one`: the columns hold a key), or if rows that tie are equal in all columns that are
+read (`are_alike`). Both are proved from the plan alone, without data; False means "not proved".
+"""
 
 from __future__ import annotations
 
@@ -23,7 +28,7 @@ Known = frozenset[str]
 
 
 def are_one(plan: Plan, known: Known) -> bool:
-    """Tells whether surely no two rows of a plan are equal in the known columns."""
+    """Tells whether it is proved that no two rows of a plan are equal in the known columns."""
     match plan:
         case Aggregate(_, keys, _):
             return {name for name, _ in keys} <= known
@@ -42,7 +47,7 @@ def are_one(plan: Plan, known: Known) -> bool:
 
 
 def are_alike(plan: Plan, known: Known) -> bool:
-    """Tells whether rows of a plan that are equal in the known columns are surely equal in all."""
+    """Tells whether it is proved that rows which are equal in the known columns are equal in all columns."""
     if {column.name for column in columns(plan)} <= known or are_one(plan, known):
         return True
     match plan:
@@ -58,6 +63,7 @@ def are_alike(plan: Plan, known: Known) -> bool:
 
 
 def _below(items: tuple[tuple[str, Expr], ...], known: Known) -> Known:
+    """Returns the input columns that known outputs of a projection pass on as they are."""
     return frozenset(expr.name for name, expr in items if name in known and isinstance(expr, Col))
 
 
