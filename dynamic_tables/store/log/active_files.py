@@ -1,4 +1,9 @@
-"""The data files of a table's newest version, read from the whole of its Delta log."""
+"""The data files of a table's newest version, read from the whole of its Delta log.
+
+So the engine knows which files to read or to rewrite without Delta's replay of the log for each query. It is
+possible only while the log holds every commit from version 0 on; after log cleanup Delta's checkpoints are
+needed, and Delta is asked.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +30,12 @@ class ActiveFiles:
         """Returns the files of a version; None if the log does not hold all that is needed."""
         if not self.update():
             return None
+        # Backwards from the newest version: each later commit is undone, its `add`s first.
         files = dict(self.files)
         for later in range(self.version, version, -1):
             actions = self.log.actions(later)
             if adds_again(actions):
+                # Such an `add` replaces that of an earlier commit, which is not known here.
                 return None
             for action in actions:
                 if "add" in action:
@@ -41,9 +48,10 @@ class ActiveFiles:
     def update(self) -> bool:
         """Reads the commits that are new in the log; False if the log does not tell the files.
 
-        So it is where log cleanup has removed a commit, or a commit removed or added a file in another state
-        than that in the table.
+        It does not where log cleanup has removed a commit, or where a commit removed or added a file in
+        another state than that in the table.
         """
+        # Another table took the place of this one, under the same path.
         if self.table_id != self.log.newest.table.id:
             self.table_id, self.version = self.log.newest.table.id, -1
             self.files.clear()

@@ -79,7 +79,8 @@ class LocalFiles(Files):
         written = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         try:
             written.write_text(text, encoding="utf-8")
-            # A link is made only if its name is free; a rename would replace the file.
+            # The text is complete before it has its name, so no reader sees a part. A link is made only if
+            # its name is free (an atomic "put if absent"); a rename would replace the file.
             os.link(written, path)
         except FileExistsError:
             return False
@@ -93,7 +94,8 @@ class LocalFiles(Files):
         if over:
             shutil.rmtree(target, ignore_errors=True)
         elif target.exists():
-            # One with files that comes just now is not replaced either: the system refuses that.
+            # If another process creates the folder just now, with files in it, the rename itself fails: the
+            # system replaces only an empty folder.
             raise FileExistsError(f"{other} is there already")
         Path(folder).rename(target)
 
@@ -157,7 +159,7 @@ class HadoopFiles(Files):
             if over:
                 system.delete(target, True)
             elif system.exists(target):
-                # Hadoop would move the folder into the other one.
+                # Hadoop's rename to an existing folder moves the first one into it.
                 raise FileExistsError(f"{other} is there already")
             if not system.rename(path, target):
                 raise OSError(f"{folder} could not be renamed to {other}")
@@ -186,7 +188,7 @@ def java_errors(path: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # The exception classes of py4j are no import of this package: the name of the module decides.
+        # This package does not import the exception classes of py4j: the name of their module decides.
         if type(error).__module__.split(".")[0] != "py4j":
             raise
         raise OSError(f"{path}: {str(error).splitlines()[0]}") from error

@@ -1,4 +1,9 @@
-"""The journal of an account: a list of events, each in a file that only one process can create."""
+"""The journal of an account: a list of events, each in a file that only one process can create.
+
+It holds what happens beside the contents of tables: claims, failures, suspensions, lags, groups, privileges.
+Its state is a fold of the events. A file whose number is a multiple of `WHOLE_EVERY` also holds the state
+before it, so that a new process need not read the events from the first one on.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The definitions of an account, and what is in its folder but cannot be read."""
+"""The definitions of an account, and the folders in it that cannot be read.
+
+One damaged folder must not stop the work on all other tables. So its error is kept, and raised only for who
+names that table.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Which data files a table has, by the actions of its log: the protocol's record of what is in a table.
+"""Which data files a table has, by the `add` and `remove` actions of its log.
 
-What a commit says of itself, its operation and its `dataChange`, is the word of its writer. A file is removed
-only by a `remove` that names it in the state that it has, its deletion vector included: with another one, or
-none, every reader goes on to read it.
+What a commit says about itself, its operation and its `dataChange`, is only the word of its writer. What
+counts for every reader is the reconciliation of the protocol: a file is identified by its path and its
+deletion vector, and a `remove` that names another vector, or none, does not remove it. A foreign writer may
+make such a mistake; then the files that the engine believes in and those that Delta reads would differ.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 Body = Mapping[str, Any]
 
 RECORDS = re.compile(r'"numRecords"\s*:\s*(\d+)')
-"""Looked for in the text of a file's statistics, which may be long, and are not needed otherwise."""
+"""Finds the number of rows in the text of a file's statistics, which may be long and is not parsed for it."""
 
 
 @dataclass(slots=True)
@@ -29,10 +30,11 @@ class LiveFiles:
     files: dict[str, tuple[object, int | None]] = field(default_factory=dict)
 
     def follow(self, removed: Iterable[Body], added: Iterable[Body]) -> tuple[bool, bool]:
-        """Takes in a commit; returns (it leaves other numbers of rows, each action meets the file it means).
+        """Takes in a commit; returns (whether it leaves another number of rows, whether it is `meant`).
 
-        The first is False where the log does not tell. Whether other rows are in as many places, only the
-        files could tell.
+        The first is False where the log does not tell. It does not notice other rows in the same number: only
+        the files could tell that. The second is False where an action names a file in another state than that
+        in the table.
         """
         before: list[int | None] = []
         after: list[int | None] = []
@@ -40,6 +42,7 @@ class LiveFiles:
         for body in removed:
             known = self.files.get(str(body["path"]))
             if known is None or known[0] != vector_id(body):
+                # After log cleanup an unknown file may have been added by a commit that is gone.
                 meant = meant and known is None and not self.whole
                 before.append(None)
             else:
@@ -57,7 +60,7 @@ class LiveFiles:
 
 
 def vector_id(body: Body) -> object:
-    """Returns what tells the deletion vector of a file from all others; None without one."""
+    """Returns what identifies a deletion vector in Delta's protocol; None for a file without one."""
     vector = body.get("deletionVector")
     if not vector:
         return None

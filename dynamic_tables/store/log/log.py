@@ -1,4 +1,10 @@
-"""The Delta log of a table, read from its folder: one JSON file per commit, each read once."""
+"""The Delta log of a table, read from its folder: one JSON file per commit, each read once.
+
+Version n of a Delta table is the commit file `_delta_log/n.json` (20 digits), whose lines are actions: `add`
+and `remove` of data files, `metaData` (schema, properties), `protocol` (what a writer must understand), `txn`
+(application id and number, which admit a write only once) and `commitInfo`. The engine reads the log itself
+because a question to Spark is a job, and the answer is a few lines of JSON.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +42,10 @@ class LoggedCommit:
 
     `in_commit_ms`: Delta's commit time in milliseconds. `metadata`: what this engine wrote, None in a commit
     of another writer. `features`: what Delta demands of a writer of this version, None if it is not known.
-    `changes_rows`: it adds or removes rows; OPTIMIZE does not. `meant`: each of its files is the one in the
-    table that it names; if not, the files of the next versions are Delta's to tell. `transactions`: the txn
-    actions, application id -> version. `removed`: the data files that the commit removed, each with the kind
-    and the place of its deletion vector, as the log writes them.
+    `changes_rows`: it adds or removes rows; OPTIMIZE does not. `meant`: each `add` and `remove` names a file
+    in the state that the table has; if not, only Delta can tell the files of this version and the next ones.
+    `transactions`: the txn actions, application id -> version. `removed`: the data files that the commit
+    removed, each with the kind and the place of its deletion vector, as the log writes them.
     """
 
     version: int
@@ -55,7 +61,7 @@ class LoggedCommit:
 
 
 class Fold(Protocol):
-    """What a reader makes of a log, one commit after the other."""
+    """A state that a reader builds from the commits of a log, one by one, such as the list of refreshes."""
 
     def add(self, log: TableLog, commit: LoggedCommit) -> None:
         """Takes in the next commit. Raises CorruptTable, before anything is changed: it cannot be read."""
@@ -85,7 +91,7 @@ class TableLog:
     """By version what readers of the log have decoded from a commit's metadata."""
 
     folds: dict[type[Fold], tuple[int, Fold]] = field(default_factory=dict)
-    """By kind how many commits a fold has taken in, and the fold."""
+    """By kind of fold: how many commits it has taken in, and the fold itself."""
 
     live: LiveFiles | None = None
     """The files of the newest version that was read."""
@@ -110,10 +116,11 @@ class TableLog:
         return self.commits[known:]
 
     def folded(self, kind: type[Folded]) -> Folded:
-        """Returns the fold of all commits read so far. It is kept: each commit is given to it only once.
+        """Returns the fold of all commits read so far. It is kept, so each commit is given to it only once.
 
         Raises CorruptTable: what `kind` raises; that commit is given to it again in the next call.
         """
+        # The count is stored after each commit, so that an error leaves the fold where it stands.
         done, fold = self.folds.get(kind, (0, None))
         if not isinstance(fold, kind):
             fold = kind()
@@ -137,7 +144,10 @@ class TableLog:
             return [json.loads(line) for line in text.splitlines() if line.strip()]
 
     def reaches(self, version: int) -> bool:
-        """Tells whether Delta can rebuild a version: from version 0, or from a checkpoint before it."""
+        """Tells whether Delta can rebuild a version: from version 0, or from a checkpoint before it.
+
+        A checkpoint holds the state at its version; the commits after it must all be there.
+        """
         first = self._first()
         if first == 0:
             return self.commit(version) is not None
@@ -194,7 +204,10 @@ class TableLog:
                     pass
         if self.live is None:
             self.live = LiveFiles(whole=version == 0)
+        # Only the first commit that remains after log cleanup has no description before it.
         described = table or self.metadata_at(self.folder, version)
+        # `dataChange` is false for OPTIMIZE, but it is only the word of the writer: a commit that leaves
+        # another number of rows, or names files in another state, counts as a change in any case.
         told = any(body.get("dataChange") for body in (*added, *removed))
         other_number, meant = self.live.follow(removed, added)
         return LoggedCommit(
@@ -237,6 +250,7 @@ def _table(body: Mapping[str, object]) -> TableMetadata:
 
 
 def _features(body: Mapping[str, object]) -> frozenset[str]:
+    # Tables with table features list them by name (writer version 7); older ones have only a version.
     named = body.get("writerFeatures")
     if isinstance(named, list):
         return frozenset(map(str, named))
@@ -244,6 +258,7 @@ def _features(body: Mapping[str, object]) -> frozenset[str]:
 
 
 def _vector(body: Mapping[str, object]) -> tuple[str, str] | None:
+    """Returns kind and place of a deletion vector that is a file; an inline one ("i") cannot go missing."""
     vector = body.get("deletionVector")
     if not isinstance(vector, dict) or vector.get("storageType") not in ("u", "p"):
         return None

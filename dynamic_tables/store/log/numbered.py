@@ -1,4 +1,9 @@
-"""A list of small files in a folder that several processes append to, each file written once."""
+"""A list of small files in a folder that several processes append to, each file written once.
+
+The ledger of ticks and the journal are such lists. The order of the entries is that of their numbers, and a
+number is taken by creating its file: only one process can. There is no lock and no server, so it works on
+every storage that can create a file only if it is absent.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +42,8 @@ class NumberedFiles:
         if self.first is None:
             self.first = self.next = self._last_whole()
         while (text := self.files.read(self.path(self.next))) is not None:
-            # Counted after the caller has read it: one that cannot be read is met again.
+            # Counted only when the caller asks for the next one: if it could not decode this one and raised,
+            # the same file is met again, and not passed over.
             yield self.path(self.next), text
             self.next += 1
 
@@ -50,7 +56,8 @@ class NumberedFiles:
         """
         for _ in range(ATTEMPTS):
             poll()
-            # Taken before the decision: an entry that `make` itself comes to read makes this one fail.
+            # Taken before the decision. If `make` polls and so reads an entry of another process, that entry
+            # has this number, `put` fails, and the decision is made again.
             number = self.next
             text = make(number % WHOLE_EVERY == 0)
             if text is None:

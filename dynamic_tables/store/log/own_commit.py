@@ -2,7 +2,9 @@
 
 A MERGE or an empty append is a chain of Spark jobs, whatever it changes: 0.7 to 1.5 s. A change of a few
 thousand rows is one Parquet file with the new rows, deletion vectors for the old ones, and one file of the
-log, which is created only if no other writer has created it.
+log. Delta's protocol makes the log the only truth: the commit exists as soon as its file `n.json` does, and
+that file is created only if no other writer has created it. A data file that no commit names is no part of
+the table.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ Actions = Sequence[Mapping[str, Mapping[str, Any]]]
 """Actions of a Delta commit, as its JSON lines."""
 
 UNDERSTOOD = frozenset({"appendOnly", "invariants", "deletionVectors", "timestampNtz", "writer version 2"})
-"""What Delta may demand of a writer of the tables that are committed to here."""
+"""The table features, or the writer version of old tables, that this engine's commits respect.
+
+A table with any other one, say row tracking or column mapping, is written by Spark."""
 
 ATTEMPTS = 20
 """How often a commit is tried again after another writer took its version."""
@@ -28,7 +32,7 @@ ATTEMPTS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnCommit:
-    """What a commit says of itself: operation, metadata, and the pair (application, version) of its `txn`.
+    """What a commit says about itself: operation, metadata, and the pair (application, version) of its `txn`.
 
     `overwrites`: the rows that it adds take the place of all that were there.
     """
@@ -96,6 +100,8 @@ def own_commit(
     False if another writer has written that version.
     Raises StoreError: if other writers are faster ATTEMPTS times.
     """
+    # Optimistic: read the log, decide on that state, and write the next version. If another writer took that
+    # version, the decision may be out of date, so all of it is done again.
     for _ in range(ATTEMPTS):
         log.poll()
         check()

@@ -1,4 +1,10 @@
-"""The data files that the commits between two versions of a table touched, read from its Delta log alone."""
+"""The data files that the commits between two versions of a table touched, read from its Delta log alone.
+
+Delta never changes a data file. A row leaves because its file is removed, or because the file gets another
+deletion vector (a set of positions that are deleted); a row comes with a file that is added. So the rows that
+differ between two versions lie in the files that the `add` and `remove` actions between them name. Net of
+these, a refresh reads no other file.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +43,15 @@ class TouchedFile:
 def touched_files(log: TableLog, start: int, end: int) -> tuple[TouchedFile, ...] | None:
     """Returns the net of what the commits after `start` up to `end` did to each data file.
 
-    None where a commit does not name the files that the table has: then only Delta can tell its versions.
+    None where a commit does not name the files that the table has: then only Delta can tell its versions. A
+    file that is removed and comes back (RESTORE) is no change.
+
     Commits at either end that change no rows (OPTIMIZE, REORG) are left out: their files hold the rows of the
-    files that they removed, under the same row ids. Such a commit between others counts,
-    because the rows of a file must be counted once at each end. A file that is removed and comes back
-    (RESTORE) is no change. Raises CorruptTable: if a commit of the interval is not in the log.
+    files that they removed, under the same row ids. Such a commit between others counts. Example: INSERT adds
+    file a, OPTIMIZE replaces a and an old file b by c. Without the OPTIMIZE, a would be a file at the end,
+    which the table no longer has, and a later change of c would find a file that nobody added.
+
+    Raises CorruptTable: if a commit of the interval is not in the log.
     """
     commits = [log.actions(version) for version in range(start + 1, end + 1)]
     logged = [commit for version in range(start + 1, end + 1) if (commit := log.commit(version)) is not None]
@@ -58,8 +68,9 @@ def touched_files(log: TableLog, start: int, end: int) -> tuple[TouchedFile, ...
 
 
 def follow(files: FileStates, actions: Sequence[Mapping[str, Mapping[str, Any]]]) -> None:
-    """Adds what a commit does to data files: the first state of each stays, the last one is its own."""
-    # A commit names a file twice when its deletion vector changes; the removed state comes first.
+    """Takes in one commit: of each file the first state stays, and the last state is that of this commit."""
+    # A commit names a file twice when its deletion vector changes: `remove` with the old vector, `add` with
+    # the new one, in any order. The old state must be seen first.
     for action in actions:
         if "remove" in action:
             body = action["remove"]
@@ -80,7 +91,7 @@ def same_rows(one: AddAction | None, other: AddAction | None) -> bool:
 
 
 def adds_again(actions: Sequence[Mapping[str, Mapping[str, Any]]]) -> bool:
-    """Tells whether a commit only adds files that the table has, for new statistics or tags."""
+    """Tells whether a commit only adds files that the table has already, for new statistics or tags."""
     added = any("add" in action for action in actions)
     return added and not any("remove" in action or _changes_data(action) for action in actions)
 

@@ -1,4 +1,9 @@
-"""Takes a transaction's commits on one table back, without a touch on what other writers committed since."""
+"""Takes a transaction's commits on one table back, and leaves alone what other writers committed since.
+
+RESTORE would bring back a whole old version, and lose the commits of others. Here only the data files that
+the transaction changed go back to their old state. That is possible because Delta keeps removed files until
+VACUUM.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +33,7 @@ def inverse(log: TableLog, own: Sequence[int], active: ActiveFiles) -> Actions:
     for path, (before, after) in files.items():
         if same_rows(before, after):
             continue
+        # The file must still be as the transaction left it: otherwise somebody built on its rows.
         if not same_rows(active.files.get(path), after):
             raise StoreError(f"another writer has changed the same rows of {log.name} since")
         if after is not None:
@@ -61,6 +67,7 @@ def commit_text(log: TableLog, metadata: str, fence: tuple[str, int], actions: A
     Delta skips a later write of the same application with the same or a lower version, so the transaction
     cannot go on after it was undone.
     """
+    # With in-commit timestamps Delta demands that they grow from version to version, whatever clocks say.
     now = max(_now(), log.newest.in_commit_ms + 1)
     info: dict[str, object] = {
         "inCommitTimestamp": now,

@@ -1,4 +1,9 @@
-"""A few rows of data files, read by position without Spark, of which each read costs half a second."""
+"""A few rows of data files, read by position with Arrow. A Spark job for the same costs half a second.
+
+Arrow is not a full reader of Delta tables. What it might read in another way than Spark (old dates, types
+that only Spark writes, partitions, columns that a file lacks) it does not read: the result is then None, and
+Spark reads the rows.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,9 @@ from dynamic_tables.store.rows.file_rows import FilePart
 from dynamic_tables.store.rows.vectors import read_vector
 
 SETTLED: Mapping[Kind, dt.date] = {Kind.DATE: dt.date(1582, 10, 15), Kind.TIMESTAMP: dt.date(1900, 1, 1)}
-"""What a value before this day means depends on who wrote the file, and in which time zone; Spark knows."""
+"""The first day whose values are read here. Before it the meaning depends on the writer of the file: old
+Spark wrote days before 1582-10-15 in the Julian calendar, and times before 1900 with other offsets of a time
+zone. Spark converts them by the metadata of the file (rebase); Arrow does not."""
 
 ARROW: Mapping[Kind, pa.DataType] = {
     Kind.TINYINT: pa.int8(),
@@ -37,7 +44,7 @@ ARROW: Mapping[Kind, pa.DataType] = {
     Kind.TIMESTAMP_NTZ: pa.timestamp("us"),
     Kind.TIMESTAMP: pa.timestamp("us", "UTC"),
 }
-"""The types of columns as Spark writes them; another one is not read here."""
+"""The types of columns as Spark writes them; a column of another type is not read here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,15 +83,19 @@ class ArrowRows:
 
     def _part(self, part: FilePart) -> pa.Table | None:
         if part.file.get("partitionValues"):
+            # The values of partition columns are in the log and not in the file.
             return None
         path = absolute(self.folder, part.file["path"])
-        # Spark writes a TIMESTAMP in a form that Arrow would read as nanoseconds, which not all years have.
+        # Spark writes a TIMESTAMP as INT96 by default. Arrow would read it as nanoseconds, whose 64 bits hold
+        # only the years from 1677 to 2262.
         with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             names = set(file.schema_arrow.names)
             wanted = [name for name, _ in self.columns]
             stored_id = ROW_ID if self.materialized is None else self.materialized
+            # A file that was written before a column was added lacks it.
             if not names.issuperset(wanted) or (self.materialized is None and ROW_ID not in names):
                 return None
+            # A file that was never rewritten has no materialized ids: see `_base_ids`.
             if stored_id in names:
                 wanted.append(stored_id)
             positions = self._positions(part, file.metadata.num_rows)
@@ -127,7 +138,11 @@ def _at(file: pq.ParquetFile, positions: BitMap64, names: Sequence[str]) -> pa.T
 
 
 def _base_ids(file: AddAction, positions: BitMap64, stored: pa.ChunkedArray | None) -> pa.Array:
-    """Returns the row ids of a base table as `table_versions.BASE_ROW_ID` writes them."""
+    """Returns the row ids of a base table as `table_versions.BASE_ROW_ID` writes them.
+
+    Delta's row tracking: the id of a row is the file's `baseRowId` plus the position of the row. A row that
+    was moved to another file, by UPDATE or OPTIMIZE, has its id stored in a column of that file instead.
+    """
     first = int(file["baseRowId"])
     by_place = pa.array([first + at for at in positions], pa.int64())
     numbers = by_place if stored is None else pc.coalesce(stored.combine_chunks(), by_place)

@@ -1,4 +1,8 @@
-"""Data frames over a version of a Delta table, over chosen data files of it, or over chosen rows of them."""
+"""Data frames over a version of a Delta table, over chosen data files of it, or over chosen rows of them.
+
+Delta's Python interface reads whole versions only. These functions call the Scala classes of Delta through
+the JVM gateway, so that Delta's own reader (deletion vectors, row ids) reads just the files that are named.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +56,9 @@ class FileRows:
                 before += [FilePart(file.before)] if file.before is not None else []
                 after += [FilePart(file.after)] if file.after is not None else []
                 continue
+            # The file is at both ends: only rows whose position is in one of the two vectors differ. A row
+            # that was deleted in the interval is a row at the start, and one that came back (RESTORE) one at
+            # the end.
             vectors = self._vector(file.before), self._vector(file.after)
             lost, returned = vectors[1] - vectors[0], vectors[0] - vectors[1]
             if len(lost) + len(returned) > self.sizes.positions:
@@ -129,7 +136,8 @@ def version_frame(session: SparkSession, folder: str, version: int, items: Seque
     jvm: Any = session.sparkContext._jvm  # noqa: SLF001
     nothing = jvm.scala.Option.empty()
     conditions = jvm.scala.jdk.javaapi.CollectionConverters.asScala(jvm.java.util.ArrayList()).toSeq()
-    # As a query of the past, so that the frame keeps to this version when others are committed.
+    # Delta takes it for time travel (`isTimeTravelQuery`), so that the frame stays at this version when
+    # others are committed; a frame of the newest version would follow the table.
     relation = log.createRelation(conditions, jvm.scala.Option.apply(snapshot), nothing, True)
     rows = DataFrame(session._jsparkSession.baseRelationToDataFrame(relation), session)  # noqa: SLF001
     return rows.selectExpr(*items)
@@ -153,7 +161,8 @@ def file_name(path: str) -> str:
 
 def ranges_of(positions: BitMap64) -> list[tuple[int, int]]:
     """Returns the positions as ranges (first, last)."""
-    # Within a range, position minus place is constant.
+    # In a run of successive positions, position minus place in the list is constant: 5, 6, 7, 9 minus
+    # 0, 1, 2, 3 is 5, 5, 5, 6.
     runs = groupby(enumerate(positions), lambda pair: pair[1] - pair[0])
     ends = ([position for _, position in run] for _, run in runs)
     return [(run[0], run[-1]) for run in ends]

@@ -1,4 +1,8 @@
-"""Tells whether an old version can still be read, or VACUUM or log cleanup has removed parts of it."""
+"""Tells whether an old version can still be read, or VACUUM or log cleanup has removed parts of it.
+
+A refresh reads its sources at the old data timestamp, too. Where that version is gone, the contents are
+written anew (REINITIALIZE).
+"""
 
 from __future__ import annotations
 

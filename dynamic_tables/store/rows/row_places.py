@@ -1,4 +1,8 @@
-"""Where the rows with some row ids are stored, found in the data files without Spark."""
+"""Where the rows with some row ids are stored (file and position), found in the data files without Spark.
+
+A commit that deletes or updates rows needs their positions for the deletion vectors. The bounds of `$ROW_ID`
+in the statistics of each file rule most files out; of the others only the column of row ids is read.
+"""
 
 from __future__ import annotations
 
@@ -54,5 +58,6 @@ def _may_hold(file: AddAction, ordered: Sequence[str]) -> bool:
     greatest = statistics.get("maxValues", {}).get(ROW_ID)
     if least is None or greatest is None:
         return True
+    # The first wanted id that is not below the file's least one must not be above its greatest one.
     next_id = bisect_left(ordered, least)
     return next_id < len(ordered) and ordered[next_id] <= greatest

@@ -1,7 +1,8 @@
 """Deletion vectors: which rows of a data file are deleted, by their positions in the file.
 
-The format is that of the Delta protocol: a set of 64-bit positions as a portable Roaring bitmap, in the log
-itself or in a file beside the data.
+The format is that of the Delta protocol ("Deletion Vector Format"): a magic number, then a set of 64-bit
+positions as a portable Roaring bitmap. Its storage type is "i" (inline: in the log itself, in base 85), "u"
+(a file whose name is a UUID, relative to the table) or "p" (a file by its absolute path).
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def read_vector(folder: str, vector: Mapping[str, Any] | None, files: Files) -> 
 
 
 def _stored(content: bytes, vector: Mapping[str, Any], size: int) -> bytes:
-    # Before the bitmap stands its size, after it a checksum.
+    # In a file, `offset` is the place of the size (4 bytes, big-endian); the vector and its CRC-32 follow.
     start = int(vector.get("offset") or 0) + 4
     (stored,) = struct.unpack_from(">i", content, start - 4)
     if stored != size:
@@ -72,6 +73,7 @@ def new_vector(folder: str, positions: BitMap64) -> Mapping[str, object]:
     positions.run_optimize()
     data = struct.pack("<i", MAGIC) + positions.serialize()
     name = uuid.uuid4()
+    # The first byte is the version of the file format.
     content = b"\x01" + struct.pack(">i", len(data)) + data + struct.pack(">I", zlib.crc32(data))
     with Path(f"{folder}/deletion_vector_{name}.bin").open("wb") as stream:
         stream.write(content)
