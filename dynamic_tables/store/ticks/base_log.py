@@ -1,4 +1,8 @@
-"""The versions of a base table, read from its Delta log and the ledger."""
+"""The versions of a base table, read from its Delta log and the ledger.
+
+The log says which commits there are and to which transaction each belongs (its stamp, in the commit's user
+metadata). The ledger says from which data timestamp on a version is read.
+"""
 
 from __future__ import annotations
 
@@ -88,6 +92,7 @@ def versions(log: TableLog) -> tuple[SourceVersion, ...]:
         stamp = stamp_of(log, commit)
         changed = commit.changes_rows and not (stamp is not None and stamp.closing)
         same = result and result[-1].identity == commit.table.id
+        # `content` stays the same over commits that change no row, so that a refresh sees NO_DATA.
         content = result[-1].content if same and not changed else commit.version
         result.append(SourceVersion(commit.version, commit.in_commit_ms * 1000, content, commit.table.id))
     return tuple(result)

@@ -1,4 +1,9 @@
-"""A consistent cut through the base tables: each transaction is in it as a whole, or not at all."""
+"""A consistent cut through the base tables: each transaction is in it as a whole, or not at all.
+
+Delta commits one table at a time, so a transaction over several tables is several commits, each stamped with
+its part number and the number of parts. A data timestamp must not see a part of one. A cut is one version of
+each table: the newest ones, moved back until no transaction is torn.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +36,16 @@ def cut(
     must have been read again after these were found: a log that was read before a transaction finished may
     end before its part of it. A commit of another writer is a transaction of its own. `unreadable`: tables
     that are there but have no log that can be read; no transaction with a part in one of them is in the cut.
+
+    Example: table a has the commits T1, T2 and table b has T2, T3. If T3 is unfinished, b ends before T3. If
+    T2 is unfinished, a ends after T1, and b before T2, so T3 is out as well, and with it its commits
+    elsewhere.
     """
     ends = {name: log.newest.version for name, log in logs.items()}
     after = {name: list(stamped_after(log, start.get(name))) for name, log in logs.items()}
     torn: set[str] = set()
+    # A fixpoint: an end that moves back leaves transactions out, and their commits move back other ends.
+    # Ends only move back, so the loop stops.
     while True:
         before = dict(ends)
         for name, commits in after.items():
@@ -62,7 +73,10 @@ def cut(
 
 
 def unfinished(logs: Mapping[str, TableLog], start: Start) -> tuple[Stamp, ...]:
-    """Returns the newest stamp of each transaction that has a part after `start`, but not its last one."""
+    """Returns the newest stamp of each unfinished transaction.
+
+    Some part of it was committed after `start`, but not its last part.
+    """
     newest: dict[str, Stamp] = {}
     for name, log in logs.items():
         for _, stamp in stamped_after(log, start.get(name)):
@@ -90,7 +104,7 @@ def _done(
     stamp: Stamp, complete: Set[str], logs: Mapping[str, TableLog], unreadable: Collection[str]
 ) -> bool:
     if stamp.parts > 1 and not stamp.before.keys().isdisjoint(unreadable):
-        # Its part there cannot enter this cut, so its other parts must not.
+        # The part in that table cannot enter this cut, so the other parts must not either.
         return False
     # A table that was dropped takes its part along; the parts in other tables stay.
     dropped = not stamp.before.keys() <= logs.keys()

@@ -1,4 +1,9 @@
-"""Data timestamps of an account: which one comes next, and what each stands for."""
+"""Data timestamps of an account: which one comes next, and which versions each stands for.
+
+A refresh to data timestamp t reads every base table as of t. What that is, is decided once and written into
+the ledger as a tick: before the first refresh at t, or with a write. Later commits belong to later ticks,
+whatever their clocks show.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +57,8 @@ class DataTime:
         def make() -> Tick | None:
             newest = self.ledger.newest
             if newest is not None and newest.timestamp >= timestamp:
+                # Decided already. A tick of a write at this very time becomes fixed, so that no later write
+                # can enter the data timestamp which is about to be read.
                 same = newest.timestamp == timestamp
                 return Tick(timestamp, True, {}) if same and not newest.fixed else None
             return Tick(timestamp, True, self._new_versions())
@@ -109,10 +116,12 @@ class DataTime:
 
     def _new_versions(self) -> Mapping[str, TableVersion]:
         """Returns the versions of a consistent cut that differ from those of the newest tick."""
+        # An abandoned transaction would hold back all later commits of its tables.
         self.undo_abandoned()
         start = self.ledger.vector
         complete = finished(self._polled(), start)
-        # Read again: what a finished transaction committed before its last part is in the logs now.
+        # Logs are read one after the other, so a log may have been read before a transaction committed to it
+        # and another one after its last part. Read again, every log has all parts of the finished ones.
         logs = self._polled()
         lost = {*self.unreadable(), *(self.logs().keys() - logs.keys())}
         now = self.rules.cut(logs, start, complete, lost)

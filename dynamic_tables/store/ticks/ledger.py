@@ -1,8 +1,10 @@
 """The ledger of an account: which versions of the base tables each data timestamp stands for.
 
-Clocks of several writers disagree, so the times of commits cannot tell which commits belong to a data
-timestamp. The ledger decides it, once for all: an append-only list of ticks, each in a file of its own that
-only one process can create. A commit that is not in a tick is not in its data timestamp, whatever clocks say.
+A base table as of t is "its latest version with commit timestamp <= t" (DVS paper, section 5.3). But the
+clocks of several writers disagree, so a commit could appear later with a timestamp that was read already. The
+ledger therefore decides once for all which commits belong to a data timestamp: it is an append-only list of
+ticks, each in a file of its own that only one process can create. A commit that is in no tick up to t is not
+in t.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ class TableVersion:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A data timestamp in microseconds, and the versions that it adds to the tick before.
+    """A data timestamp in microseconds, and the table versions that are new since the tick before.
 
     `fixed`: a refresh may have read at this timestamp, so no later tick has it too. A tick of a write is not
     fixed: in simulated time several transactions may have one timestamp.
@@ -59,7 +61,7 @@ class Tick:
 class Ledger:
     """The ticks in the folder of an account, oldest first, as far as `poll` has read them.
 
-    `vector`: the version of each base table at the newest tick.
+    `vector`: the version of each base table at the newest tick, the sum of all ticks.
     """
 
     account: str
@@ -117,6 +119,7 @@ class Ledger:
             if tick is None:
                 return None
             if whole:
+                # Readers may begin here, so this tick holds the versions of all tables.
                 tick = Tick(tick.timestamp, tick.fixed, {**self.vector, **tick.tables})
             return tick.to_json()
 

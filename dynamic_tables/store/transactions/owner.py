@@ -1,4 +1,9 @@
-"""The process that runs a transaction, by a name that another process can look up."""
+"""The process that runs a transaction, by a name that another process can look up.
+
+If a process ends in the middle of a transaction, another one must undo its commits, and must not do so while
+the first still runs. The start time is part of the name, because a system gives the number of an ended
+process to a new one.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +29,9 @@ def dead_process() -> str:
 def is_gone(owner: str, last_commit_ms: int) -> bool:
     """Tells whether the owner of a transaction has ended, or has been silent for LEASE_MS.
 
-    Of a process on this machine it is known; of one elsewhere the clocks decide, roughly. That is no risk:
-    what a transaction commits after another process has undone it is refused.
+    For a process of this machine the answer is certain. For another machine the lease decides, by clocks that
+    may disagree. A wrong answer loses no data: what a transaction commits after it was undone is refused, by
+    the `txn` of the undo.
     """
     machine, _, rest = owner.rpartition(":")[0].partition(":")
     started = owner.rpartition(":")[2]
@@ -46,7 +52,8 @@ def _started(process: int) -> str:
         text = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return "" if not _runs(process) else "?"
-    # The name of the program is in parentheses and may hold spaces.
+    # Field 22 of /proc/PID/stat is the start time. Field 2, the name of the program, is in parentheses and
+    # may hold spaces, so the fields are counted from behind it.
     return text.rpartition(")")[2].split()[19]
 
 

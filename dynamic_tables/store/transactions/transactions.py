@@ -1,8 +1,9 @@
 """Transactions of users: several statements, several Delta commits, all of them in one tick or none.
 
 Delta commits one table at a time, so each commit is stamped with its part number and the number of parts.
-Until the last part is committed no tick holds any part, so no refresh sees it. A transaction that fails is
-undone; one that a crash cut off is undone by the next process that writes.
+Until the last part is committed no tick holds any part, so no refresh sees it (`ticks.cut`). A transaction
+that fails is undone; one that a crash cut off is undone by the next process that writes or refreshes. A
+reader who reads the Delta files themselves sees each commit.
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "Concurrent", "MetadataChangedException")
-"""Words in the errors by which Delta refuses a write because of another one that was faster."""
+"""Words in the errors by which Delta refuses a write because another writer committed first."""
 
 ATTEMPTS = 12
 """How often a statement is run again after another writer was faster."""
 
 LONGEST_PAUSE_S = 1.0
+"""The longest pause before a statement is run again; pauses double up to it, about 7 seconds in all."""
 
 MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
 
@@ -83,6 +85,7 @@ class Transactions:
                 self.run_part(part, statement, stamp)
             self._close(stamp)
         except BaseException:
+            # Also after Ctrl-C: half of a transaction must not stay.
             self._undo_after_failure(stamp)
             raise
         logs = self.undoing.polled()
@@ -146,7 +149,10 @@ class Transactions:
                 self.run_replace(statement)
 
     def _close(self, stamp: Stamp) -> None:
-        """Commits a closing stamp if the last part is missing: a statement without effect commits nothing.
+        """Commits an empty part with a closing stamp if the last part is missing.
+
+        It is missing if the last statement changed no row: Delta then makes no commit, and the transaction
+        would look unfinished. If no statement changed a row, there is nothing to close.
 
         Raises StoreError: if another process has undone the transaction meanwhile.
         """

@@ -1,4 +1,9 @@
-"""Undoes unfinished transactions: those of processes that have ended, and those that failed."""
+"""Undoes unfinished transactions: those of processes that have ended, and those that failed.
+
+An undo is one more commit on each table of the transaction, which brings the changed data files back. It has
+the `txn` (transaction, number of parts), so Delta skips every later write of that transaction: a process that
+was only slow, and not dead, cannot go on.
+"""
 
 from __future__ import annotations
 
@@ -78,12 +83,14 @@ class Undoing:
         """Takes all commits of a transaction back. Raises StoreError: another writer built on one of them."""
         last = list(stamp.before)[-1]
         for name in stamp.before:
-            # The commit to the last table says that the whole transaction is done with.
+            # The commit on the last table has the number of the last part: only then does the transaction
+            # count as finished. If the undo is cut off before that, the next process undoes the rest.
             part = stamp.parts if name == last else 0
             self._undo_on(name, replace(stamp, part=part, closing=False, undone=True))
 
     def _undo_on(self, name: str, stamp: Stamp) -> None:
         metadata, fence = json.dumps(stamp.to_metadata()), (stamp.transaction, stamp.parts)
+        # Each attempt computes the undo again, because another writer may have changed the same files.
         for _ in range(ATTEMPTS):
             log = self.folder.polled(name)
             after = [c.version for c in log.commits if c.version > stamp.before[name]]
