@@ -1,4 +1,10 @@
-"""The folder of an account: its tables and views, their logs, and their names in Spark's catalog."""
+"""The folder of an account: its tables and views, their logs, and their names in Spark's catalog.
+
+Each sub-folder is a Delta table whose properties hold the definition; there is no other catalog. A view is a
+table without rows, and an attached table is a pointer to a folder elsewhere. Other processes may create, drop
+and replace tables at any time, so what was read is compared with the folder again in each operation. Spark's
+catalog and Delta's cache of logs must be told of every change that is made by renaming folders.
+"""
 
 from __future__ import annotations
 
@@ -35,20 +41,21 @@ if TYPE_CHECKING:
 
 
 DROPPED = ".dropped"
-"""The sub-folder of an account that holds what was dropped, until the next table of the name is."""
+"""The sub-folder of an account with what was dropped, for `restore`; one table or view under each name."""
 
 
 DELETED = ".deleted"
-"""The beginning of the name of a folder that is being deleted."""
+"""The prefix of the name of a folder while it is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A table or view as it was read last: its log, Delta's description, place in the order of creation.
+    """A table or view as it was read last.
 
-    `first`: the text of the first commit in the account's own folder; another one there is another table, or
-    points to another one. `place`: the folder of an attached table, to which the log belongs; empty for any
-    other. `last`: number and text of the newest commit there.
+    `table`: Delta's description. `order`: its number in the order of creation. `first`: the text of the first
+    commit in the account's own folder; if it is another text, another table has the name now, or the pointer
+    leads elsewhere. `place`: the folder of an attached table, to which the log belongs; empty for any other.
+    `last`: number and text of the newest commit there; another text means that the table was made anew.
     """
 
     log: TableLog
@@ -64,7 +71,8 @@ class Folder:
     """Tables and views by name, read from their Delta logs as they change.
 
     Sub-folders are ignored if their name starts with a dot or underscore, or if they hold no file, which is
-    what a crash before the first commit leaves. `database`: the current one of the session, for the names.
+    what a crash before the first commit leaves. `database`: the session's current database, in which base
+    tables have their plain names (`registered`). `looked_at`: the names that this operation has checked.
     """
 
     def __init__(self, path: str, files: Files, session: SparkSession, database: str) -> None:
@@ -123,7 +131,7 @@ class Folder:
         return Known({name: entry.definition for name, entry in ordered}, unreadable, self._current)
 
     def begin(self) -> None:
-        """Begins an operation: each table and view is looked at again, once, when it is asked for."""
+        """Begins an operation: each table and view is checked against its folder once, at its first use."""
         self.looked_at = set()
 
     def _current(self, name: str) -> Definition:
@@ -146,7 +154,7 @@ class Folder:
         return self.entries[name].definition
 
     def _see(self, name: str) -> None:
-        """Makes the entry of a folder, or brings it up to date; none for what a crash left."""
+        """Makes the entry of a folder, or brings it up to date; there is none for what a crash left."""
         entry = self.entries.get(name)
         if entry is None:
             if not self._is_leftover(name):
@@ -165,7 +173,8 @@ class Folder:
         if entry is not None and entry.place and self._is_other(name, entry):
             return self._read_anew(name)
         log = entry.log if entry else TableLog(name, self._own_place(name), self.files, self._metadata_at)
-        # Before the log is read: if the table is made anew in between, that is seen at the next look.
+        # The first commit is read before the log. If the table is made anew in between, the old text is kept,
+        # and the next check sees the difference.
         first = entry.first if entry else self.first(name)
         if log.poll() and entry is not None and entry.place:
             self.entries[name] = replace(entry, last=_newest(log))
@@ -299,7 +308,8 @@ class Folder:
         `restore` brings it back, until another table of its name is removed. `for_good`: it is deleted, and
         what `restore` would bring back stays. Of an attached table only the pointer is touched.
         """
-        # Renamed first in any case, so that a crash leaves no half of a table.
+        # Renamed first in any case: a crash while files are deleted one by one would leave half of a table
+        # under its name.
         place = f"{self.path}/{DELETED}-{name}" if for_good else self._dropped_place(name)
         self._move(name, self._own_place(name), place, over=True)
         if for_good:
@@ -364,7 +374,7 @@ class Folder:
                 self.session.sql(f"DROP TABLE {self.database}.{SPARK.identifier(name)}")
                 self.registered.discard(name)
             self.files.rename(place, other, over=over)
-            # Delta caches logs by path.
+            # Delta caches logs by path, so both paths have a stale one.
             self._forget_in_delta(place)
             self._forget_in_delta(other)
         self._active.pop(name, None)
@@ -390,8 +400,9 @@ class Folder:
     def write_commit(self, name: str, version: int, text: str) -> bool:
         """Writes a commit of a table's log; False if the version exists already. Raises StoreError.
 
-        It goes through Delta's own log store, which orders the writers of this JVM: on a local disk Delta
-        looks whether the file exists and then renames, so a file that other code links could be replaced.
+        It goes through Delta's own log store, which orders the writers of this JVM. On a local disk Delta
+        looks whether the file exists and then renames its own over it: a file that other code created in
+        between would be replaced, and that commit lost.
         """
         place = self.path_of(name)
         with store_errors(name):
@@ -436,6 +447,7 @@ class Folder:
 
 
 def _newest(log: TableLog) -> tuple[int, str | None]:
+    """Returns number and text of the newest commit, for `Entry.last`."""
     return log.newest.version, _text(log, log.newest.version)
 
 

@@ -1,8 +1,8 @@
-"""The files of a Delta table as files of another one, without a copy of their bytes.
+"""Copies the files of a Delta table to another one by hard links, without a copy of their bytes.
 
-Data files never change, so a second name of a file on the same disk is as good as a copy: each of the two
-tables may remove its own name of a file at any time. Delta's shallow clone would point into the other table's
-folder instead, and break when that table is dropped or vacuumed.
+Data files never change, so a hard link (a second name of a file on the same disk) is as good as a copy: each
+of the two tables may remove its own name of a file at any time. Delta's shallow clone would point into the
+other table's folder instead, and break when that table is dropped or vacuumed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from dynamic_tables.store.rows.vectors import vector_file
 
 
 def linked(files: Sequence[AddAction], folder: str, other: str) -> Actions | None:
-    """Returns the actions that add files of the table in `folder` to the table in `other`, a local folder.
+    """Links files of the table in `folder` into the table in `other`, a local folder; returns their `add`s.
 
-    None if a file is not in the table's own folder, or the disk has no second names for files.
+    None if a file is not in the table's own folder (a clone's), or if the disk has no hard links.
     """
     paths = [path for file in files for path in _paths(file)]
     if any(path.startswith(("/", "..")) or ":" in path.split("/")[0] for path in paths):

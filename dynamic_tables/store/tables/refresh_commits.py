@@ -1,4 +1,10 @@
-"""Commits of refreshes: contents, frontier and fence in one Delta commit."""
+"""Commits of refreshes: contents, frontier and fence in one Delta commit.
+
+The frontier is in the user metadata of the commit that writes the rows, so both are there or neither is. The
+fence is the commit's `txn`, (table id, number of the refresh): Delta admits each number once, so of two
+refreshes that began with the same contents only one is committed. Few rows are a commit that the engine
+writes itself (`own_commit`); the rest is MERGE, overwrite or append by Spark.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +41,8 @@ from dynamic_tables.store.tables.merge_text import REFUSED, merge_text
 from dynamic_tables.store.tables.small_merge import SmallMerge, new_file, with_nulls
 
 CHECKPOINT_INTERVAL = "50"
-"""Commits from one checkpoint to the next, where the table does not say. Spark writes one every 10 commits,
-which takes it one to three seconds; to read 50 more commits of a few lines takes milliseconds."""
+"""Commits from one checkpoint to the next, where the table does not say. Delta's own default is 10. A
+checkpoint takes Spark one to three seconds; to read 50 commits of a few lines takes milliseconds."""
 
 NTZ_FEATURE = "timestampNtz"
 """What Delta calls the columns of TIMESTAMP_NTZ."""
@@ -90,6 +96,7 @@ class RefreshCommits:
             ensure_fits(table.name, contents.frame, stored_columns(table))
         self._let_have_columns(table)
         active = self._active(table)
+        # To remove all old files, the log must tell all of them: from version 0 on.
         whole = self.folder.polled(table.name).commits[0].version == 0
         if active is not None and table.incremental and contents.local and whole:
             return self._overwrite_small(table, contents, record, active)
@@ -103,7 +110,11 @@ class RefreshCommits:
         return self._by_spark(table, record, write)
 
     def _let_have_columns(self, table: DynamicTable) -> None:
-        """Lets a table have columns of TIMESTAMP_NTZ, for which Delta wants to be asked if it had none."""
+        """Enables the table feature of TIMESTAMP_NTZ where the new columns need it.
+
+        Delta refuses the first such column of an existing table (DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT),
+        unless the feature was enabled before.
+        """
         features = self.folder.polled(table.name).newest.features
         types = " ".join(str(type_) for _, type_ in stored_columns(table)).lower()
         if features is None or NTZ_FEATURE in features or "timestamp_ntz" not in types:
@@ -173,8 +184,8 @@ class RefreshCommits:
     def touch(self, table: DynamicTable, record: RefreshRecord) -> int:
         """Commits a record alone and returns the version.
 
-        Spark commits an empty append only for its txn action: an empty write with nothing but user metadata
-        creates no version, and the frontier would be lost without an error.
+        By Spark it is an empty append. Delta makes a version of it only because of its `txn`: with nothing
+        but user metadata an empty write creates no version, and the frontier would be lost without an error.
         """
         if writable(self.folder.polled(table.name)):
             return self._here(table, record, "WRITE", list)
@@ -190,10 +201,11 @@ class RefreshCommits:
         if "deletionVectors" not in (log.newest.features or ()):
             return None
         if any(type_.kind is Kind.OTHER for _, type_ in table.stored):
-            # Which form its values have in a file is for Spark to know.
+            # How values of such a type are stored in a file, only Spark knows.
             return None
         active = self.folder.active(table.name)
         if active is None or any("stats" not in file for file in active.files.values()):
+            # Without the number of rows of a file nobody can say that a deletion vector empties it.
             return None
         return active
 
@@ -292,8 +304,8 @@ class RefreshCommits:
         ):
             write()
         # Delta skips, without an error, a write whose number another refresh has taken since the number was
-        # chosen. So the commit is looked up by its nonce.
-        # A compaction that the table's properties ask for has the nonce too, but no number.
+        # chosen. So the commit is looked up by its nonce. A compaction that the table's properties ask for
+        # (autoCompact) follows in a commit of its own, with the same nonce, but without the number.
         for commit in reversed(log.poll()):
             nonce = None if commit.metadata is None else commit.metadata.get("nonce")
             if nonce == metadata["nonce"] and commit.transactions.get(commit.table.id) == number:

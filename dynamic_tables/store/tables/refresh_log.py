@@ -1,4 +1,8 @@
-"""The refreshes of a dynamic table, written to and read from its Delta log."""
+"""The refreshes of a dynamic table, written to and read from its Delta log.
+
+Each refresh is one commit, whose user metadata holds the record with the frontier. So the history of
+refreshes is the log of the table itself, and contents and frontier cannot disagree.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,8 @@ class LoggedRefresh:
 def to_metadata(record: RefreshRecord, number: int) -> dict[str, object]:
     """Returns the metadata of a refresh's commit; the random `nonce` identifies this commit.
 
-    `number`: the version in the commit's txn action, greater than in any refresh before.
+    `number`: the version in the commit's txn action, greater than in any refresh before. `dvs` is the mark by
+    which the engine knows its own commits.
     """
     refresh = {
         "action": record.action.value,
@@ -50,11 +55,12 @@ def to_metadata(record: RefreshRecord, number: int) -> dict[str, object]:
 
 @dataclass(slots=True)
 class Refreshed:
-    """The refreshes in a log, as versions of a source too, and the last change of rows by another writer.
+    """The fold of a log into its refreshes.
 
-    `numbers`: by table id the greatest number of a refresh in any txn, also where the rest of a refresh is
-    missing: Delta skips, without an error, a write with a number that is not greater.
-    A log grows by one commit a refresh, for years: what was decoded once is kept.
+    `versions`: the refreshes as versions of a source. `foreign`: the last change of rows by another writer,
+    None if a refresh has written all rows anew since. `numbers`: by table id, the greatest number in any txn,
+    also of a commit that is no whole refresh: Delta skips, without an error, a write with a number that is
+    not greater. A log grows by one commit with each refresh, for years, so what was decoded once is kept.
     """
 
     refreshes: list[LoggedRefresh] = field(default_factory=list)

@@ -1,4 +1,9 @@
-"""A small change set as files and deletion vectors: the actions of one Delta commit, made without Spark."""
+"""A small change set as one Delta commit, made without Spark.
+
+Delta files are immutable, so a merge is: one new Parquet file with the inserted and updated rows, and for
+each file with an old row a `remove` and an `add` of it with another deletion vector. Files with few rows are
+rewritten into the new one if there are too many of them, or each refresh would leave one more file to read.
+"""
 
 from __future__ import annotations
 
@@ -68,6 +73,8 @@ class SmallMerge:
         deleted = {path: BitMap64(at for _, at in places) for path, places in stored.items()}
         written = [self.folded.filter(pc.not_equal(self.folded[OPERATION.name], DELETE))]
         written[0] = written[0].drop_columns([OPERATION.name])
+        # Compaction in the same commit: small files go, and their live rows move to the new file. A file with
+        # old dates stays: what they mean depends on its writer, and only Spark knows (`arrow_rows.SETTLED`).
         small = [file for file in self.active.files.values() if records(file) < self.sizes.small_file]
         if len(small) > self.sizes.small_files:
             for file in small:
@@ -91,7 +98,7 @@ class SmallMerge:
 
     def _live_rows(self, file: AddAction, deleted: BitMap64) -> pa.Table:
         path = absolute(self.folder, file["path"])
-        # Spark writes a TIMESTAMP in a form that Arrow would read as nanoseconds, which not all years have.
+        # Spark writes a TIMESTAMP as INT96, which Arrow would read as nanoseconds: years 1677 to 2262 only.
         rows = pq.read_table(path, columns=self._columns, coerce_int96_timestamp_unit="us")
         live = BitMap64(range(rows.num_rows)) - self._vector(file) - deleted
         return rows.take(pa.array(live, pa.int64()))
@@ -108,7 +115,7 @@ class SmallMerge:
         deleted = self._vector(file) | positions
         if len(deleted) >= records(file):
             return [{"remove": removed(file)}]
-        # Bounds of the statistics hold for the rows that were there at first: they are no longer tight.
+        # The least and greatest values may now be those of deleted rows: Delta calls such bounds not tight.
         statistics = {**json.loads(file["stats"]), "tightBounds": False}
         kept = {**file, "dataChange": True, "stats": json.dumps(statistics)}
         return [
@@ -121,7 +128,8 @@ def new_file(folder: str, rows: pa.Table, sizes: Sizes) -> AddAction:
     """Writes rows as a data file of the table in a folder; returns the action that adds it."""
     name = f"part-00000-{uuid.uuid4()}-c000.snappy.parquet"
     path = f"{folder}/{name}"
-    # Bounds that Arrow gives for a column with NaN leave the NaN out, and Spark would skip its row.
+    # Arrow leaves NaN out of the bounds in Parquet's footer. To Spark NaN is greater than any number, so it
+    # would skip rows with NaN by such bounds. Columns of floats get none.
     bounded = [field.name for field in rows.schema if not pa.types.is_floating(field.type)]
     # Spark reads old dates as they are written only from files that name a recent Spark.
     named = rows.replace_schema_metadata({"org.apache.spark.version": SPARK_VERSION})
@@ -145,9 +153,10 @@ def with_nulls(rows: pa.Table) -> pa.Table:
 
 
 def statistics_of(rows: pa.Table, most: int = SIZES.statistics) -> Mapping[str, object]:
-    """Returns Delta's statistics of a file: number of rows; bounds of integers and texts; NULLs.
+    """Returns Delta's statistics of a file: number of rows; bounds of integers and texts; numbers of NULLs.
 
-    `most`: of so many columns, and of texts that are no longer.
+    `most`: columns that get bounds and numbers of NULLs, and characters of the longest text that gets bounds
+    (a long text would make the log long). `$ROW_ID` always gets them: rows are found by it.
     """
     names = rows.column_names[:most]
     if ROW_ID not in names:
@@ -175,6 +184,7 @@ def _short(texts: pa.ChunkedArray, most: int) -> bool:
 
 
 def _ensure_fits(operations: Mapping[str, str], stored: set[str]) -> None:
+    """Raises ChangeDoesNotFit where the MERGE of `merge_text` does (DVS paper, section 6.1)."""
     for row_id, operation in operations.items():
         if operation == INSERT and row_id in stored:
             raise ChangeDoesNotFit(f"{REFUSED}: {INSERT} of a row that is there: {row_id}")

@@ -1,4 +1,10 @@
-"""Reads tables: a whole version, or the rows that the commits between two versions touched."""
+"""Reads tables: a whole version, or the rows that the commits between two versions touched.
+
+There are three roads to the same rows, the cheapest first: few rows at known positions are read by Arrow
+without Spark; files that the log names are read by Spark through Delta's classes; and where the log does not
+tell the files (cleaned up, partitioned, mapped columns) Delta's own time travel reads the version. Small
+results are kept as literals, because several tables read the same source and the same interval.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +37,10 @@ if TYPE_CHECKING:
 
 _NUMBER = "CAST(_metadata.row_id AS STRING)"
 BASE_ROW_ID = f"concat('b', chr(64 + length({_NUMBER})), {_NUMBER}) AS {SPARK.identifier(ROW_ID)}"
-"""The row id of a base row: Delta's id. A letter for the number of digits makes texts sort as numbers do, so
-that the file statistics of a dynamic table bound the ids of the rows in each file."""
+"""The row id of a base row: Delta's id as a text, such as `bA7` or `bB12`.
+
+The letter is the number of digits (A is 1), so that texts sort as the numbers do. Then the least and greatest
+`$ROW_ID` in the statistics of a dynamic table's file enclose few ids, and most files are ruled out."""
 
 END = SPARK.identifier("$END")
 """Marks rows of the end of an interval, among rows of both ends."""
@@ -44,7 +52,8 @@ Stored = BaseTable | DynamicTable
 class TableVersions:
     """The versions of the tables in a folder.
 
-    `snapshots`: small ones that were read, the last read last. `intervals`: few rows that commits touched.
+    `snapshots`: small versions that were read, in the order of their last use. `intervals`: few rows that
+    commits touched, by table and versions.
     """
 
     folder: Folder
@@ -82,7 +91,7 @@ class TableVersions:
         found = self._touched(table, start, end)
         if found is not None and found.before.local and found.after.local:
             if self._is_large(found):
-                # Of those with many rows only the newest is kept.
+                # Of intervals with many rows only the newest is kept, as a bound of memory.
                 for other in [other for other, kept in self.intervals.items() if self._is_large(kept)]:
                     self._forget_interval(other)
             self.intervals[key] = found
@@ -102,7 +111,7 @@ class TableVersions:
         states = [state for file in files for state in (file.before, file.after) if state is not None]
         if isinstance(table, BaseTable) and any("baseRowId" not in state for state in states):
             return None
-        # Positions are looked up by the name of the file without its folder.
+        # `_metadata.file_name` is the name without its folder; two files of one name could not be told apart.
         if len({file_name(file.path) for file in files}) < len(files):
             return None
         rows = self._file_rows(table, ids=True)
@@ -320,12 +329,16 @@ def _is_padded(table: Stored) -> bool:
 
 
 def _read_alike(log: TableLog, version: int) -> bool:
-    """Tells whether files of a version mean the same when they are read as files of the newest version."""
+    """Tells whether files of a version mean the same when they are read as files of the newest version.
+
+    Delta's classes read chosen files by the newest schema and protocol, so these must be the same then and
+    now.
+    """
     then, now = log.commit(version), log.newest
     if then is None or then.features is None:
         return False
     mapped = now.table.properties.get("delta.columnMapping.mode", "none") != "none"
-    # Then files lack columns, or have other names for them.
+    # With mapped columns a file has other names for them, and with partitions it lacks some.
     if mapped or now.table.partitions or then.table.partitions:
         return False
     return (then.table.id, then.table.schema, then.features) == (now.table.id, now.table.schema, now.features)
@@ -343,10 +356,10 @@ def _columns(table: Stored, ids: bool) -> Columns:
 
 
 def _rows_touched(file: TouchedFile) -> int:
-    """Returns by how many rows the two states of a file differ in number; of an added or removed file, all.
+    """Returns the difference of the numbers of live rows of a file's two states; 0 rows where it is absent.
 
-    It is a guess at what a refresh must read: rows that left for others that came back do not show.
-    Raises KeyError: if the log does not hold the number of its rows.
+    It estimates what a refresh must read, from the log alone. If some rows left and as many came back, it is
+    too small. Raises KeyError: if the log does not hold the number of its rows.
     """
     before, after = (0 if state is None else live_rows(state) for state in (file.before, file.after))
     return abs(before - after)
