@@ -1,4 +1,8 @@
-"""Definitions as Delta stores them: a JSON property of the table; a view is a table without rows."""
+"""Definitions as Delta stores them: a JSON text in a property of the table (TBLPROPERTIES).
+
+So a folder holds rows and definition, and there is no catalog beside it. A view is a table without rows, and
+an attached table is a pointer: a table without rows whose property names a folder elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ DEFINITION = "dvs.definition"
 ORDER = "dvs.order"
 
 BASE_TABLE, VIEW, DYNAMIC_TABLE, ATTACHED = "base table", "view", "dynamic table", "attached table"
-"""The kinds of definitions, as the property says them. A pointer stands for an attached table."""
+"""The kinds of definitions, as the property says them. ATTACHED is a pointer to an attached table."""
 
 BASE_TABLE_PROPERTIES: Mapping[str, str] = {
     "delta.enableRowTracking": "true",
@@ -33,7 +37,8 @@ BASE_TABLE_PROPERTIES: Mapping[str, str] = {
     "delta.enableChangeDataFeed": "true",
     "delta.enableInCommitTimestamps": "true",
 }
-"""Row ids that survive rewrites of files, deletes without rewrites, a change feed, monotone commit times."""
+"""In this order: row ids that survive a rewrite of files; deletes by deletion vectors, which rewrite no file;
+a change feed; commit times that grow from version to version whatever the clocks show."""
 
 DYNAMIC_TABLE_PROPERTIES: Mapping[str, str] = {"delta.enableDeletionVectors": "true"}
 """A refresh that takes out a few rows does not rewrite the files in which they are."""
@@ -197,7 +202,8 @@ def _has_chars(schema: str) -> bool:
 def _stored_as(metadata: TableMetadata) -> tuple[tuple[str, str], ...]:
     """Returns by column the names under which its values are stored, where these are not its own.
 
-    With Delta's column mapping a column may be renamed, or dropped and added again, and no file is written.
+    With Delta's column mapping a column may be renamed, or dropped and added again, and no file is written:
+    two columns of one name may hold different values. The stored (physical) name tells them apart.
     """
     if metadata.properties.get("delta.columnMapping.mode", "none") == "none":
         return ()

@@ -1,4 +1,9 @@
-"""Runs plans on Spark so that each result is computed once: stage by stage, and once for equal questions."""
+"""Runs plans on Spark so that each result is computed once.
+
+A plan is cut into stages (`plan.rewrites.stages`), each of which is run and kept as a relation; a stage
+without rows takes the terms that read it out of the later ones. The result of the same plan over the same
+relations is kept, because the changes of a source are asked for by each table that reads it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +30,8 @@ if TYPE_CHECKING:
 class Computing:
     """Computes plans in one Spark session.
 
-    `results`: small results by plan and leaves, each with the leaves, for the next table that asks the same.
+    `results`: small results by plan and leaves, for the next table that asks the same. Each holds its leaves,
+    because the key has their `id`, which must not be given to another relation.
     """
 
     workspace: Workspace
@@ -46,7 +52,7 @@ class Computing:
         if result.local:
             # Tables that read the same interval of a source have the same plan over the same rows.
             if self.workspace.is_large(result):
-                # Of those with many rows only the newest is kept.
+                # Of results with many rows only the newest is kept, as a bound of memory.
                 large = self.workspace.is_large
                 self._drop([each for each, (kept, _) in self.results.items() if large(kept)])
             self.results[key] = (result, tuple(leaves.values()))

@@ -1,4 +1,8 @@
-"""Relations on Spark: a data frame behind a temporary view; few rows are literals in Spark's plan."""
+"""Relations on Spark: the rows that a plan reads, as a data frame behind a temporary view.
+
+Few rows are literals (a LocalRelation in Spark's plan): a query over literals lists no files, reads none, and
+takes one task, so that a small refresh is not a chain of Spark jobs. Literals are fetched by Arrow.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +33,8 @@ _lock = Lock()
 class SparkRelation:
     """A data frame and the temporary view through which plans read it; both are made at the first use.
 
-    `local`: its rows are literals. `arrow`: the rows, where they are known without Spark. `count`: how many
-    rows, where that is known. Only one thread at a time may use it.
+    `make`: makes the data frame. `local`: its rows are literals. `arrow`: the rows, where they are known
+    without Spark. `count`: the number of rows, where it is known. Only one thread at a time may use it.
     """
 
     make: Callable[[], DataFrame]
@@ -135,7 +139,10 @@ class Workspace:
             return self.small(relation.frame)
 
     def medium(self, frame: DataFrame) -> SparkRelation | None:
-        """Returns computed rows as literals, or None for more than `changed_rows` or `changed_bytes`."""
+        """Returns computed rows as literals, or None for more than `changed_rows` or `changed_bytes`.
+
+        The size is estimated before the rows are fetched: 8 bytes for each value, and the bytes of texts.
+        """
         texts = [field.name for field in frame.schema.fields if field.dataType.simpleString() == "string"]
         lengths = [f"COALESCE(SUM(OCTET_LENGTH({SPARK.identifier(name)})), 0)" for name in texts]
         with store_errors():
@@ -162,8 +169,8 @@ class Workspace:
         """Returns the rows of a query, computed exactly once however often they are read. Raises StoreError.
 
         Over literals the result is fetched at once. Over tables Spark's block manager keeps the result (a
-        local checkpoint): fetching first rows and then finding too many would compute the query twice.
-        `few`: there are not too many.
+        local checkpoint), and only then it is looked whether the rows are few: to fetch first rows, and then
+        to find too many, would compute the query twice. `few`: the caller expects few, so it is tried.
         """
         with store_errors():
             if all(isinstance(leaf, SparkRelation) and leaf.local for leaf in leaves):
@@ -178,7 +185,11 @@ class Workspace:
             return self.small(frame) or self.medium(frame) or bound(frame, local=False)
 
     def _most_rows(self, leaves: Sequence[Relation]) -> int:
-        """Returns how many rows of a query over literals may be literals, so that they are no more bytes."""
+        """Returns the most rows of a query over literals that may be literals, too.
+
+        Many rows are admitted only if the leaves already have many, and if so many rows as wide as all large
+        leaves together stay within four times `changed_bytes`.
+        """
         large = [leaf for leaf in leaves if isinstance(leaf, SparkRelation) and self.is_large(leaf)]
         width = sum(leaf.table().nbytes // max(1, leaf.table().num_rows) for leaf in large)
         sizes = self.sizes
@@ -201,7 +212,8 @@ FOR_FEW_ROWS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
 }
-"""Settings for a query over literals: to compile code or to adapt takes longer than to run it."""
+"""Settings for a query over literals: compiling code for it, or planning it again between its steps (adaptive
+execution), takes longer than running it."""
 
 
 @contextmanager

@@ -1,4 +1,10 @@
-"""Checks the DML statements of users as syntax trees; Spark then runs their text as it is."""
+"""Checks the DML statements of users as syntax trees; Spark then runs their text as it is.
+
+A statement writes exactly one base table of the account. The check reads the text with sqlglot, and Spark
+runs it, so a text that the two read differently could pass the check and do something else. Therefore what
+sqlglot does not know is admitted in a few forms only, and comments, which may end at another place for Spark,
+are taken out.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +35,9 @@ EVOLVING = re.compile(r"\bMERGE\s+WITH\s+SCHEMA\s+EVOLUTION\b", re.IGNORECASE)
 COMMENTS = re.compile(
     r"(?:\s|--(?:[^\n\r\\]|\\(?![\n\r]|$))*(?:\r?\n|$)|/\*(?:(?!\*/|/\*).)*\*/)*", re.DOTALL
 )
-"""Comments that end for Spark where they end for sqlglot: Spark's bracketed ones nest, and a backslash at the
-end of a line continues a `--` on the next line."""
+"""White space and comments that end at the same place for Spark and for sqlglot. For Spark, but not for
+sqlglot, `/* */` comments nest, and a backslash at the end of a line continues a `--` comment on the next
+line."""
 
 DML = (
     exp.Insert,
@@ -68,9 +75,9 @@ class Statement:
 def check_statement(text: str, definitions: Mapping[str, Definition]) -> Statement:
     """Returns a statement that writes one base table of the account, and reads its base tables.
 
-    It may call every function of Spark's own, also one whose value is another one each time: what it gave is
-    in the commit, and no refresh evaluates it again. It may read other relations too: a table of Spark's
-    catalog by its qualified name, files by their format and path, and functions such as RANGE.
+    It may call every function of Spark's own, also `uuid()` or `current_timestamp()`: the value is stored by
+    the commit, and no refresh evaluates it again. It may read other relations too: a table of Spark's catalog
+    by its qualified name, files by their format and path, and functions such as RANGE.
 
     Raises DefinitionError: for every other statement; the text says what is refused and why.
     """
@@ -119,7 +126,7 @@ def _parse(text: str) -> exp.Expression:
 
 
 def _without_comments(text: str) -> str:
-    """Returns a text without its comments, so that Spark runs what was checked, whatever it takes for one.
+    """Returns a text without its comments, so that Spark runs exactly the text that was checked.
 
     Raises DefinitionError: for a comment that Spark may end at another place than sqlglot.
     """
@@ -129,7 +136,8 @@ def _without_comments(text: str) -> str:
         raise DefinitionError("the text ends inside a string, a name or a comment") from error
     pieces, end = [], 0
     for token in tokens:
-        # sqlglot makes three tokens of `1L`, at overlapping places.
+        # sqlglot makes three tokens of `1L`, at overlapping places: text that is copied already is passed
+        # over.
         if token.end >= end:
             pieces += [_gap(text[end : token.start]), text[max(end, token.start) : token.end + 1]]
             end = token.end + 1

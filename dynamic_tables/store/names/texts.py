@@ -1,4 +1,9 @@
-"""Queries that have no plan, run as text: their names bound to data frames, their views expanded."""
+"""Queries that run as text, without a plan of the engine: tables that are FULL because only Spark reads them.
+
+The names in the text must mean the relations of the account as of a data timestamp. So the data frames of
+those versions become temporary views with these names, while Spark analyses the text; views of the account
+are expanded in the same way, as texts inside the text.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +55,8 @@ def text_frame(
 
 @contextmanager
 def _views(session: SparkSession, frames: Mapping[str, DataFrame]) -> Iterator[None]:
-    # The names are users' names, so the views exist only while the text is analysed.
+    # The names are those of users, so the views exist only while the text is analysed. The frame that comes
+    # out is bound to the frames, and does not look the names up again.
     try:
         for name, frame in frames.items():
             frame.createOrReplaceTempView(name)
@@ -89,7 +95,8 @@ def columns_of_text(session: SparkSession, text: str, definitions: Mapping[str, 
 
 
 ONE_ROW = frozenset({"Project", "SubqueryAlias", "OneRowRelation"})
-"""The operators in Spark's plan of an expression over the columns of one row."""
+"""The operators that Spark's plan may have for `SELECT expression`: any other one, such as Aggregate, Window
+or Generate, shows that the expression is none over one row."""
 
 
 def type_of(session: SparkSession, expression: str, columns: Columns) -> Type | None:
@@ -133,7 +140,8 @@ def schema_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:
 def ensure_determined(frame: DataFrame) -> None:
     """Raises DefinitionError for a query whose expressions are not deterministic, to Spark's knowledge."""
     plan: Any = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
-    # Spark's own rule knows every text that it reads as a time that moves, such as CAST('today' AS DATE).
+    # CAST('today' AS DATE) is deterministic to Spark, but its value moves. Spark's own rule replaces each
+    # such text by the date; if the rule changes the plan, there is one.
     jvm: Any = frame.sparkSession._jvm  # noqa: SLF001
     rules = jvm.org.apache.spark.sql.catalyst.optimizer
     spelt_out = rules.ReplaceExpressions.apply(plan)

@@ -1,7 +1,9 @@
-"""Whether the engine reads a query's text as Spark does: both readings, tried on made-up rows.
+"""Tests, when a table is created, whether the engine reads a query's text as Spark does.
 
-The columns of both must have the same names and types, and the same rows must come out. The rows are made to
-tell readings apart: NULLs, duplicates, zeros, signs, empty texts, keys that meet in all sources.
+The engine parses the text into a plan of its own, and Spark parses it again. Both run on a few made-up rows:
+the columns must have the same names and types, and the rows must be the same. If not, the table is FULL, and
+Spark runs its text. The rows are made to tell readings apart: NULLs, duplicates, zeros, signs, empty texts,
+keys that meet in all sources. It is a test and no proof.
 """
 
 from __future__ import annotations
@@ -31,9 +33,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MOST_PAIRS = 4_000
-"""Most rows of the cross product of all sources, which bounds what the check costs."""
+"""Most rows of the cross product of all sources, which bounds the cost of the check."""
 
 ROWS = 16
+"""Rows of each source, where there are so few sources that `MOST_PAIRS` allows it."""
 
 VALUES: Mapping[Kind, Sequence[str]] = {
     **dict.fromkeys((Kind.TINYINT, Kind.SMALLINT), ("1", "2", "NULL", "0", "-1", "3", "2", "10")),
@@ -59,8 +62,8 @@ VALUES: Mapping[Kind, Sequence[str]] = {
 def misread(workspace: Workspace, text: str, query: BoundQuery, definitions: Mapping[str, Definition]) -> str:
     """Returns how the plan `query` differs from what Spark makes of its text; empty if no difference shows.
 
-    A text that fails on the made-up rows tells nothing; a plan that fails where its text does not, differs.
-    Raises DefinitionError: Spark refuses the text.
+    If the text fails on the made-up rows (a division by zero, say), nothing is known. If the plan fails and
+    the text does not, they differ. Raises DefinitionError: Spark refuses the text.
     """
     try:
         sources = {name: made_up(workspace, definitions[name], len(query.sources)) for name in query.sources}
@@ -90,7 +93,7 @@ def _difference(
     if different := other_columns(theirs, query.schema):
         return different
     if any(isinstance(node, Limit | Window) and node.free for node in walk(query.plan)):
-        # Which of equal rows come first is for each reader to choose.
+        # Of rows that tie in the order, either reader may take any as the first.
         return ""
     leaves = {leaf_name(name, At.T1): relation for name, relation in sources.items()}
     with for_few_rows(workspace.session):
@@ -140,7 +143,7 @@ def _shown(value: object) -> object:
 
 
 def made_up(workspace: Workspace, source: Definition, sources: int) -> SparkRelation:
-    """Returns made-up rows for one of several sources; fewer for each, the more there are."""
+    """Returns made-up rows for one of several sources: the more sources, the fewer rows of each."""
     assert not isinstance(source, View)
     count = ROWS
     while count > 2 and count**sources > MOST_PAIRS:
@@ -173,7 +176,11 @@ def nested_values(type_: Type, place: int) -> Sequence[str]:
 
 
 def value(type_: Type, row: int, place: int) -> str:
-    """Returns the value of a column in a row: the columns go through their values at different paces."""
+    """Returns the value of a column in a row, as SQL.
+
+    The column at `place` starts with value number `place` of its type, and after each round skips as many. So
+    two columns of one type do not change together.
+    """
     known = VALUES.get(type_.kind) or nested_values(type_, place)
     chosen = known[(row + place * (row // len(known) + 1)) % len(known)]
     if type_.kind is Kind.DECIMAL and chosen != "NULL":
