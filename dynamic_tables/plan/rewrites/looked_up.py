@@ -97,8 +97,7 @@ class _Keys:
         return Filter(many, conjunction(conditions)) if conditions else many
 
     def _bound(self, condition: Expr, many: Plan, few: Plan) -> Expr | None:
-        """Returns a condition on `many` that holds for each row that some row of `few` matches; None:
-        unknown.
+        """Returns a condition on `many` that each row which matches some row of `few` meets; None if unknown.
 
         It understands comparisons by order as the tails of windows have them (`window_tail`):
         `many.day >= few.first` with the firsts 3 and 7 becomes `many.day >= 3`, and a flag of `few` before
