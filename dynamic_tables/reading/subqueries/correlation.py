@@ -1,7 +1,11 @@
-"""How the rows of a query inside another one are tied to the rows outside, for all of these at once.
+"""Decorrelation: how the rows of an inner query are tied to all rows of the outer one at once.
 
-By keys: each condition equates a value inside with one outside, and the value inside becomes a column beside
-the rows. By values: the conditions are others, and the rows are joined with the different values outside.
+- By keys, if each correlated predicate is an equality `inner = outer`: the inner value becomes a key, one
+  more column of the inner rows, and the join with the outer rows is on the keys.
+- By values, for any other predicate: the inner rows are joined with the distinct values that the predicate
+  reads of the outer rows, and these values are the keys.
+
+Keys are cheaper, because the inner query does not read the outer rows.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ class Tied:
 
 
 def tied_by_keys(names: Names, block: Block, what: str) -> Tied | None:
-    """Returns the rows of a block with a column for each equality that ties them; None for other ties."""
+    """Returns the rows of a block with a key for each correlated equality; None if a tie is no equality."""
     pairs = [_pair(tie, block) for tie in block.ties]
     known = [pair for pair in pairs if pair is not None]
     if len(known) < len(pairs):
@@ -59,9 +63,9 @@ def tied_by_values(
     *,
     computed: Collection[Col] = (),
 ) -> Tied:
-    """Returns the rows of a block for the different values that columns of `left` have.
+    """Returns the rows of a block, joined with the distinct values that its ties read of `left`.
 
-    `read`: columns outside that are read beside those of the ties, each with the column that it becomes.
+    `read`: outer columns that are read beside those of the ties, each with the column that it becomes.
     `computed`: those of them that are not only compared.
     """
     names.branches.add(Branch.TIED_BY_VALUES)
@@ -87,7 +91,10 @@ def columns_outside(block: Block, exprs: Sequence[Expr]) -> list[Col]:
 
 
 def _refuse_zeros(read: Iterable[Col], ties: Sequence[Expr], what: str) -> None:
-    """Raises UnsupportedError where 0.0 and -0.0 of a row outside, one value here, may make a difference."""
+    """Raises UnsupportedError where 0.0 and -0.0 of outer rows may give different results, as in 1 / x.
+
+    DISTINCT makes one value of them, so one result would stand for both.
+    """
     for column in (*read, *(part for tie in ties for part in _computed_with(tie))):
         if column.type.kind in FLOATING:
             raise UnsupportedError(
@@ -96,7 +103,7 @@ def _refuse_zeros(read: Iterable[Col], ties: Sequence[Expr], what: str) -> None:
 
 
 def _computed_with(tie: Expr) -> Iterator[Col]:
-    """Yields the columns of a condition, but for those that are compared as they are."""
+    """Yields the columns of a condition, except those that a comparison takes as they are."""
     match tie:
         case Col():
             yield tie
@@ -133,7 +140,10 @@ def _pair(tie: Expr, block: Block) -> tuple[Expr, Expr, str] | None:
 
 
 def _makes_one_group(outer: Type, inner: Type) -> bool:
-    """Tells whether at most one value equals a value outside; of decimals several may equal a double."""
+    """Tells whether at most one inner value equals an outer one, so that the inner values can be keys.
+
+    Several decimals may equal one double after a cast: they would be several groups for one outer row.
+    """
     kinds = {outer.kind, inner.kind}
     return outer == inner or kinds <= {*INTEGRAL} or kinds == {Kind.DECIMAL}
 

@@ -1,10 +1,14 @@
-"""Queries that read columns of a row outside, computed for all rows outside at once.
+"""Decorrelates queries with groups, windows, DISTINCT or LIMIT: they are computed for all outer rows at once.
 
-`EXISTS (SELECT 1 FROM s WHERE s.k = r.k GROUP BY s.x HAVING COUNT(*) > 1)` asks for groups of s anew for each
-row of r. Here the groups are computed for every k at once, with k as one more key, and are then tied to the
-rows of r by a join. Where the query is tied to the row by another condition than an equality, s is first
-joined with the different values that the rows outside have (Neumann and Kemper, Unnesting Arbitrary Queries,
-BTW 2015, section 3).
+`EXISTS (SELECT 1 FROM s WHERE s.k = r.k GROUP BY s.x HAVING COUNT(*) > 1)` means groups of s for each row of
+r. Here the groups are computed for every k at once, with k as one more key, and are then joined with r on k.
+In the same way k becomes one more key of a PARTITION BY or a DISTINCT, and LIMIT 3 becomes ROW_NUMBER() <= 3
+in the partition of k.
+
+Where the correlation is no equality (`s.day <= r.day`), s is first joined with the distinct values of r.day,
+and these are the keys (Neumann and Kemper, Unnesting Arbitrary Queries, BTW 2015, section 3).
+
+In this room "outside" is the outer query, and a "tie" is a correlated predicate.
 """
 
 from __future__ import annotations
@@ -30,15 +34,15 @@ from dynamic_tables.reading.values.scope import Bound, Names, Outputs, Scope
 from dynamic_tables.reading.values.typed import call
 
 COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
-"""The comparisons, of which none tells 0.0 from -0.0."""
+"""The comparisons. To each of them 0.0 and -0.0 are one value, as they are to DISTINCT."""
 
 OUTSIDE = "$outside"
-"""The relation in whose name a query names columns of the row outside."""
+"""The alias under which a rewritten query names columns of the outer query; no user can write it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """The rows of a query for all rows outside at once. `single`: each row outside has at most one."""
+    """The rows of a decorrelated query. `single`: each outer row has at most one of them."""
 
     rows: Tied
     outputs: Outputs
@@ -49,6 +53,9 @@ def dependent(
     query: exp.Select, left: Plan, queries: Queries, outside: Scope, ctes: Ctes, what: str
 ) -> Dependent:
     """Returns the rows of a query inside `what`, say IN, which may read the columns `outside` of `left`.
+
+    The steps: take LIMIT off, bind FROM and WHERE, replace outer columns in the other clauses, tie the rows
+    to the keys, bind the other clauses with the keys added, put LIMIT back for each key.
 
     Raises DefinitionError: an unknown name. Raises UnsupportedError: a clause or correlation without a rule.
     """
@@ -61,6 +68,8 @@ def dependent(
     block = bind_block(inner, queries, outside, ctes, what)
     outer = _Outer(names, block)
     outer.rewrite(inner)
+    # If a clause above WHERE also reads an outer column, its value must be in the rows: only the join with
+    # the distinct outer values has it.
     tied = tied_by_keys(names, block, what) if not outer.found else None
     if tied is None:
         tied = tied_by_values(names, block, left, outer.found, what, computed=outer.computed)
@@ -79,9 +88,9 @@ def dependent(
 
 @dataclass(slots=True)
 class _Outer:
-    """The columns of the row outside that the syntax of a query names, each with a column of a new name.
+    """The outer columns that the clauses above WHERE read, each with the new column that stands for it.
 
-    `computed`: those of them that are not only compared.
+    `computed`: those of them that are not only compared, but computed with or shown.
     """
 
     names: Names
@@ -90,7 +99,7 @@ class _Outer:
     computed: set[Col] = field(default_factory=set)
 
     def rewrite(self, query: exp.Select) -> None:
-        """Makes the clauses above WHERE name columns outside as columns of `OUTSIDE`."""
+        """Renames outer columns in the select list, GROUP BY, HAVING and QUALIFY to columns of `OUTSIDE`."""
         aliases = frozenset(item.alias.lower() for item in query.expressions if isinstance(item, exp.Alias))
         before: set[str] = set()
         for item in list(query.expressions):
@@ -122,7 +131,7 @@ class _Outer:
         if isinstance(node.this, exp.Star):
             return None
         if not node.table and node.name.lower() in aliases:
-            # An output comes before a column outside.
+            # In these clauses the name of an output comes before an outer column.
             return None
         try:
             column = self.block.binder.resolve(node)
@@ -135,7 +144,8 @@ class _Outer:
 def ensure_no_alias_read(item: exp.Expr, before: Collection[str], scope: Scope) -> None:
     """Raises UnsupportedError where an item of a select list reads an output `before` it, by its alias.
 
-    The name may be that of a column outside, too; the output comes first, and after it a column inside.
+    The same name may be that of an outer column, too. Spark takes a column inside first, then the output, and
+    only then the outer column.
     """
     inside = {name.lower() for _, outputs in scope.relations for name, _ in outputs}
     for node in item.find_all(exp.Column):
@@ -156,7 +166,7 @@ def _above_items(query: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _ensure_covered(query: exp.Select, what: str) -> None:
-    """Raises UnsupportedError for a query whose rows cannot be computed for all rows outside at once."""
+    """Raises UnsupportedError for a query that cannot be decorrelated here."""
     parts, group = list(_above_where(query)), query.args.get("group")
     if any(part.find(exp.Query) is not None for part in parts):
         raise UnsupportedError(f"a query inside a correlated query with groups or windows in {what}")
@@ -172,9 +182,10 @@ def _ensure_covered(query: exp.Select, what: str) -> None:
 
 
 def _with_keys(names: Names, query: exp.Select, scope: Scope, tied: Tied) -> Bound:
-    """Returns a query over tied rows, where each group, partition or different row is of one row outside.
+    """Returns a query over tied rows, with the keys added to GROUP BY, PARTITION BY and the select list.
 
-    Its last outputs are the keys.
+    So each group, partition and distinct row belongs to one combination of keys. The last outputs are the
+    keys.
     """
     keys = [exp.column(key.name, table=OUTSIDE, quoted=True) for key in tied.keys]
     hidden = scope.hidden.union(key.name for key in tied.keys)
@@ -195,7 +206,7 @@ def _with_keys(names: Names, query: exp.Select, scope: Scope, tied: Tied) -> Bou
 
 
 def _first_of_each(names: Names, plan: Plan, keys: Sequence[Col], cut: Cut, order: Order) -> Plan:
-    """Returns the rows that LIMIT and OFFSET keep of the rows that are equal in `keys`."""
+    """Returns the rows that LIMIT and OFFSET keep for each combination of keys, by ROW_NUMBER."""
     names.branches.add(Branch.OFFSET_OF_EACH if cut.offset else Branch.FIRST_OF_EACH)
     number = Col(names.fresh("row_number"), INT)
     counted = Win(Fn("row_number", (), INT), tuple(keys), order.keys, None, False, INT)

@@ -27,7 +27,7 @@ def with_queries_in_on(
     `both`: the columns of both sides. Raises UnsupportedError: a query that reads columns of both sides, or
     that has no rule. Raises DefinitionError: it names a column that is not there, or that both sides have.
     """
-    # In parentheses, so that a query that is the whole condition can be replaced in them.
+    # A syntax node is replaced in its parent: in parentheses a subquery that is the whole condition has one.
     condition = exp.paren(on.copy(), copy=False)
     values = Scalars(queries, both, ctes)
     sides = [right, left]

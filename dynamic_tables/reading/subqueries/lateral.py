@@ -1,7 +1,9 @@
-"""LATERAL joins: of each row with the rows that a function or a query makes of it.
+"""LATERAL joins: each left row is joined with the rows that a function or a query makes of it.
 
-A function makes them of an array (`exploding`). A query is read as a join on the conditions that tie it to
-the row, and a query of aggregates without GROUP BY has one row: its aggregates are scalar subqueries.
+A function makes them of an array (`exploding`). A query is decorrelated in one of four ways: without FROM it
+is a projection; one of aggregates without GROUP BY is a scalar subquery for each output; one with groups,
+windows, DISTINCT or LIMIT goes through `decorrelate`; any other one is a plain join, whose condition are its
+correlated predicates.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ def lateral_join(
 
 
 class _Lateral:
-    """The rows of `left` beside what a LATERAL item makes of each; `padded`: a row of nothing stays."""
+    """The join of `left` with a LATERAL item; `padded`: as a LEFT JOIN, it keeps rows without a partner."""
 
     def __init__(self, queries: Queries, left: Plan, scope: Scope, ctes: Ctes, *, padded: bool) -> None:
         self.queries, self.left, self.scope, self.ctes, self.padded = queries, left, scope, ctes, padded
@@ -98,7 +100,7 @@ class _Lateral:
         return self._joined(query, lateral, on)
 
     def _of_each(self, query: exp.Select, lateral: exp.Expr, on: exp.Expr | None) -> tuple[Plan, Scope]:
-        """Returns the join with the groups, the different or the first rows that each row has."""
+        """Returns the join with a query that has groups, DISTINCT, windows or LIMIT."""
         self.queries.names.branches.add(Branch.LATERAL_OF_EACH)
         found = dependent(query, self.left, self.queries, self.scope, self.ctes, "LATERAL")
         both = beside(self.scope, lateral.alias, listed(found.outputs, lateral.args.get("alias")))
@@ -116,6 +118,7 @@ class _Lateral:
         return self._projected(plan, _named_items(query, binder))
 
     def _aggregated(self, query: exp.Select) -> tuple[Plan, Outputs]:
+        """Returns a query of aggregates without GROUP BY: one row, whose outputs are scalar subqueries."""
         self.queries.names.branches.add(Branch.LATERAL_VALUES)
         values, plan, outputs = Scalars(self.queries, self.scope, self.ctes), self.left, []
         for place, item in enumerate(query.expressions):
@@ -137,6 +140,7 @@ class _Lateral:
         names = self.queries.names
         names.branches.add(Branch.LATERAL_ROWS)
         block = bind_block(query, self.queries, self.scope, self.ctes, "LATERAL")
+        # Outputs that read only the inner rows are computed below the join; the others need both sides.
         items = _named_items(query, block.binder, block)
         own = [item for item in items if not block.reads_outside(item[1])]
         if len(own) < len(items) and self.padded:

@@ -1,7 +1,8 @@
-"""EXISTS and IN with a query, as conditions of WHERE: semi and anti joins.
+"""EXISTS and IN with a query become semi joins, and their negations anti joins.
 
-The conditions of WHERE that AND joins are taken one by one. EXISTS and IN inside another expression, such as
-OR or CASE, become a column that marks the members.
+That is for a whole conjunct of WHERE. EXISTS and IN inside another expression, such as OR or CASE, become a
+mark join: a column that is true for the members. NOT IN is the hard one, because of NULL: `x NOT IN (1,
+NULL)` is never true, and `NULL NOT IN (..)` is true only of a query without rows.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def membership(condition: exp.Expr, *, anti: bool = False) -> Membership | None:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What a membership compares: the query's rows, what ties them to a row outside, and the pairs of IN."""
+    """The rows of the query (`right`), its correlated predicates (`ties`), and the pairs that IN compares."""
 
     right: Plan
     ties: tuple[Expr, ...]
@@ -103,6 +104,7 @@ class Members:
             return self._not_in(plan, sides.right, *sides.pairs[0])
         condition = sides.on
         if member.anti and sides.pairs:
+            # NOT IN keeps a row only if every comparison is false; one that is NULL is enough to drop it.
             condition = sides.perhaps
         return SemiJoin(plan, sides.right, condition, member.anti)
 
@@ -143,10 +145,11 @@ class Members:
         return sides
 
     def _not_in(self, plan: Plan, right: Plan, value: Expr, other: Expr) -> Plan:
-        """Returns the rows with `value` NOT IN the others: those for which no comparison is true or NULL.
+        """Returns the rows with `value` NOT IN the others, by three anti joins.
 
-        A row goes if its value is among the others, if one of them is NULL, or if it is NULL itself and
-        there is any other. As one condition this would be a comparison of every pair of rows.
+        A row is dropped if its value is among the others, if one of the others is NULL, or if its value is
+        NULL and there is any other. As one condition (`perhaps`) this would be no equality, and the join
+        would compare every pair of rows.
         """
 
         def any_of(rows: Plan) -> Plan:
@@ -157,7 +160,7 @@ class Members:
         return SemiJoin(without, any_of(right), call("is null", value), anti=True)
 
     def _apart(self, plan: Plan, query: exp.Expr) -> tuple[Plan, tuple[Expr, ...], tuple[Expr, ...]]:
-        """Returns a query computed as a whole, its outputs, and what ties its rows to those outside."""
+        """Returns the plan, the outputs and the ties of a query with groups, windows or LIMIT."""
         query = query.copy()
         for item in query.expressions if isinstance(query, exp.Select) else ():
             if isinstance(item, exp.Null):
@@ -167,13 +170,13 @@ class Members:
             bound = self.queries.query(query, self.ctes)
             return bound.plan, tuple(column for _, column in bound.outputs), ()
         except DefinitionError as error:
-            # What it does not know may be a column outside.
+            # An unknown name may be a column of the outer query.
             if not isinstance(query, exp.Select):
                 raise UnsupportedError(f"IN or EXISTS over a set operation ({error})") from error
         try:
             found = dependent(query, plan, self.queries, self.scope, self.ctes, "IN or EXISTS")
         except DefinitionError as error:
-            # What it does not know may be a column two levels outside.
+            # An unknown name may be a column two levels up, for which there is no rule.
             raise UnsupportedError(f"IN or EXISTS over a query with groups ({error})") from error
         self.queries.names.branches.add(Branch.MEMBER_OF_GROUPS)
         return found.rows.plan, tuple(column for _, column in found.outputs), found.rows.ties

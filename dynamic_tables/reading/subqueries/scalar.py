@@ -1,8 +1,13 @@
-"""Scalar subqueries: a join with the one row, or the one row per group, that they give.
+"""Decorrelates scalar subqueries: each becomes a join with the rows that it has for all outer rows at once.
 
-`(SELECT MAX(s.x) FROM s WHERE s.k = r.k)` is the MAX of the group of r.k, NULL where there is no such group:
-a LEFT JOIN with the groups of s by k. Without a condition that reads r, there is one row: a CROSS JOIN. A
-query that is no aggregate is grouped all the same: a group of several rows makes the query fail.
+- `(SELECT MAX(s.x) FROM s WHERE s.k = r.k)` is a LEFT JOIN of r with the groups of s by k. A row of r
+  without a group gets NULL, as the subquery over no rows gives; a COUNT gets 0.
+- `(SELECT MAX(s.x) FROM s)`, which reads nothing of r, has one row: a CROSS JOIN.
+- `(SELECT s.x FROM s WHERE s.k = r.k)`, no aggregate, is grouped by k with MAX(x) and COUNT(*). A group of
+  several rows makes the refresh fail, as it makes the query fail.
+
+EXISTS and IN inside an expression become marks (see `membership`) by the same class. In the syntax tree, the
+subquery is replaced by the name of the column that holds its value; then the block is bound as any other.
 """
 
 from __future__ import annotations
@@ -30,15 +35,15 @@ from dynamic_tables.reading.values.scope import Scope
 from dynamic_tables.reading.values.typed import call, predicate
 
 SCALARS = "$scalars"
-"""The relation in whose name the values of scalar subqueries are in scope."""
+"""The alias under which the values of scalar subqueries are in scope; no user can write it."""
 
 WHAT = "a scalar subquery"
 
 OfGroups = Callable[[exp.Expr], bool]
-"""Tells of a query whether what it gives is joined with the groups of the rows, and not with the rows."""
+"""(subquery) -> whether its value is joined with the groups of the block, and not with its rows."""
 
 COMPARED = frozenset({*NUMERIC, *TEMPORAL, Kind.STRING, Kind.BOOLEAN})
-"""The kinds of values that MAX takes."""
+"""The kinds of values that have a MAX, which picks the one value of a group."""
 
 
 def scalars(node: exp.Expr) -> Iterator[exp.Subquery]:
@@ -62,17 +67,17 @@ def marks(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _of_query(node: exp.Expr) -> bool:
-    """Tells whether an expression is ANY or ALL of a query, and not of the patterns of LIKE."""
+    """Tells whether an expression is ANY or ALL of a query, and not `LIKE ANY ('x%', 'y%')`."""
     return isinstance(node, exp.Any | exp.All) and not isinstance(node.this, exp.Tuple)
 
 
 @dataclass(slots=True)
 class Scalars:
-    """Joins the values of scalar subqueries, and of EXISTS and IN, with the rows of one FROM clause.
+    """Joins the values of scalar subqueries, and marks of EXISTS and IN, with the rows of one FROM clause.
 
     `scope`: the columns of that clause, and the values so far. `later`: the values that are joined with the
-    groups of the rows, once these are formed. `known`: the names of the values so far, by the text of the
-    query and whether it is `later`.
+    groups of the block, once these are formed. `known`: the column of each value so far, by the text of the
+    subquery and whether it is `later`: a subquery that is written twice is computed once.
     """
 
     queries: Queries
@@ -89,7 +94,7 @@ class Scalars:
         correlated: bool = True,
         of_groups: OfGroups = lambda _: False,
     ) -> Plan:
-        """Returns a plan with the values of scalar subqueries, where the syntax then names the values.
+        """Returns a plan with a column for each scalar subquery, and writes its name into the syntax instead.
 
         `correlated`: whether they may read columns of the plan. `of_groups`: tells which are `later`.
         """
@@ -118,7 +123,7 @@ class Scalars:
         filters: bool = False,
         joins: bool = False,
     ) -> Plan:
-        """Returns a plan with a mark for each EXISTS and IN, where the syntax then names the marks.
+        """Returns a plan with a mark for each EXISTS and IN, and writes its name into the syntax instead.
 
         `of_groups`: tells which are `later`. `filters`: what they stand in is a condition of WHERE; `joins`:
         of ON of an outer join.
@@ -126,7 +131,8 @@ class Scalars:
         for node in list(members):
             later = of_groups(node)
             if isinstance(node, exp.In) and not _only_decides(node, filters=filters, joins=joins):
-                # Spark's IN is FALSE here where SQL's is NULL, or not, as its optimizer decides.
+                # Where SQL's IN is NULL, Spark's value is FALSE or NULL, depending on its optimizer. That is
+                # harmless only where NULL and FALSE have the same effect.
                 raise UnsupportedError("IN (subquery) as a value", "write EXISTS, which is never NULL")
             member = membership(node)
             assert member is not None, "marks are memberships"
@@ -185,7 +191,10 @@ class Scalars:
             raise UnsupportedError("scalar subquery that reads a column of a join, in its ON")
 
     def _aggregate(self, plan: Plan, block: Block, item: Expr, kept: Expr | None) -> ValueBeside:
-        """Returns the value of an aggregate over groups; there is a value without a group, too."""
+        """Returns the value of a subquery with one aggregate, from the groups by its correlated columns.
+
+        `kept`: the condition of HAVING. An outer row without a group has a value, too: that of no rows.
+        """
         names = self.queries.names
         if columns_outside(block, [item]):
             raise UnsupportedError("scalar subquery that computes with a column from outside")
@@ -205,7 +214,7 @@ class Scalars:
         return self._beside(groups, _renamed(tied.ties, keys), value)
 
     def _only_row(self, plan: Plan, query: exp.Expr, *, correlated: bool) -> ValueBeside:
-        """Returns the value of a query that has one row for each row outside; several make it fail."""
+        """Returns the value of a query that has at most one row for each outer row; several make it fail."""
         names = self.queries.names
         try:
             bound = self.queries.query(query, self.ctes)
@@ -213,13 +222,14 @@ class Scalars:
         except DefinitionError:
             if not isinstance(query, exp.Select):
                 raise
-            # What it does not know may be a column outside.
+            # An unknown name may be a column of the outer query.
             found = dependent(query, plan, self.queries, self.scope, self.ctes, WHAT)
             rows, outputs, single = found.rows, found.outputs, found.single
         self._ensure_correlated(rows.keys, correlated=correlated)
         if len(outputs) != 1:
             raise DefinitionError(f"a scalar subquery of {len(outputs)} columns; select one")
         ((_, column),) = outputs
+        # No check is needed where the plan proves that the keys have one row: LIMIT 1, or a grouping by them.
         one = single or are_one(rows.plan, frozenset(key.name for key in rows.keys))
         names.branches.add(Branch.VALUE_OF_ONE_ROW if one else Branch.VALUE_CHECKED)
         if column.type.kind not in COMPARED:
@@ -239,13 +249,14 @@ class Scalars:
         ties = _renamed(rows.ties, keys)
         if one:
             return self._beside(groups, ties, value)
-        # A condition of all rows, not a part of the value: the query fails even where nobody reads the value.
+        # A filter over all rows, and not a part of the value: the query fails even where nobody reads the
+        # value.
         several = Fn(FAIL, (text("a scalar subquery gives more than one row"),), BOOLEAN)
         single_row = Fn(CASE, (call(">", count, Lit(1, BIGINT)), several, Lit(True, BOOLEAN)), BOOLEAN)
         return self._beside(groups, ties, value, single_row)
 
     def _nested(self, rows: Tied, column: Col, *, one: bool) -> ValueBeside:
-        """Returns a value that no MAX takes, such as an array, if at most one row is tied to each."""
+        """Returns a value that has no MAX, such as an array, if each outer row has at most one inner row."""
         if not (one and rows.ties):
             raise UnsupportedError(f"scalar subquery of type {column.type}", "write it as a join")
         keys = {key.name: Col(self.queries.names.fresh(key.name), key.type) for key in rows.keys}
@@ -270,26 +281,30 @@ class Scalars:
 
 
 def _text(node: exp.Expr) -> str:
+    """Returns the text that identifies a subquery in a block."""
     return node.sql(dialect="spark")
 
 
 def _name(node: exp.Expr, value: str) -> None:
-    """Writes the name of a value instead of the query that gives it."""
+    """Writes the name of a value in place of the subquery."""
     # In parentheses: a plain column would give the output its name.
     node.replace(exp.paren(exp.column(value, table=SCALARS, quoted=True), copy=False))
 
 
 def _only_decides(node: exp.Expr, *, filters: bool, joins: bool) -> bool:
-    """Tells whether a part of a condition only decides about rows or between values: NULL is like FALSE then.
+    """Tells whether NULL and FALSE of an IN have the same effect, because it only selects rows or branches.
 
-    `filters`: what stands outermost is a condition of WHERE; `joins`: of ON of an outer join.
+    So it is under AND, OR and NOT of WHERE, HAVING or QUALIFY, and in a condition of CASE or IF; it is not in
+    the select list, in `IN (..) IS NULL` or in a comparison. `filters`: the outermost part is a condition of
+    WHERE; `joins`: of ON of an outer join.
     """
     part, above, negated = node, node.parent, False
     while isinstance(above, exp.And | exp.Or | exp.Not | exp.Paren):
         part, above, negated = above, above.parent, negated or isinstance(above, exp.Not)
     if isinstance(above, exp.Where) and isinstance(above.parent, exp.Filter):
+        # FILTER of an aggregate.
         return not negated
-    # In ON Spark's IN is FALSE where SQL's is NULL, so that NOT would tell.
+    # In ON, Spark's IN is FALSE where SQL's is NULL. Under NOT that makes a difference.
     if isinstance(above, exp.If) and above.this is part:
         compared = isinstance(above.parent, exp.Case) and above.parent.this is not None
         return not compared and not (joins and negated)
@@ -298,7 +313,7 @@ def _only_decides(node: exp.Expr, *, filters: bool, joins: bool) -> bool:
 
 
 def _is_one_aggregate(query: exp.Select) -> bool:
-    """Tells whether a query has one row, of aggregates over all rows, or none because of its HAVING."""
+    """Tells whether a query is an aggregate without GROUP BY: one row, or none if it has a HAVING."""
     clauses = ("group", "qualify", "distinct", "limit", "offset")
     having = query.args.get("having")
     if any(map(query.args.get, clauses)) or (having is not None and having.find(exp.Query) is not None):
@@ -321,7 +336,11 @@ def _renamed(ties: Sequence[Expr], keys: Mapping[str, Col]) -> list[Expr]:
 
 
 def _of_nothing_too(value: Expr, grouping: Grouping) -> Expr:
-    """Returns a value over groups that is right where there is no group: a COUNT of nothing is 0."""
+    """Returns a value over groups that is also right for an outer row without a group.
+
+    The LEFT JOIN gives NULL there, as all aggregates of no rows are, except COUNT, which is 0. Lists would be
+    empty, and are refused.
+    """
     if any(agg.name.startswith("COLLECT_") for _, agg in grouping.aggregates):
         raise UnsupportedError("correlated scalar subquery over a list", "of no rows it is an empty list")
     counts = {name: agg for name, agg in grouping.aggregates if agg.name == "COUNT"}

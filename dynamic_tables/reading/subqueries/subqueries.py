@@ -1,4 +1,9 @@
-"""One block with queries inside its expressions: WHERE, the select list and HAVING over joins with them."""
+"""One SELECT block with subqueries inside its expressions: which of them is joined where.
+
+Subqueries of WHERE are joined with the rows of FROM. Those of the select list, HAVING and QUALIFY too, if the
+block has no groups; in a grouped block they are joined with the groups, except inside an aggregate or a key
+of GROUP BY, whose values are those of rows.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +27,10 @@ from dynamic_tables.reading.values.typed import predicate
 
 
 def restricted(queries: Queries, plan: Plan, scope: Scope, where: Sequence[exp.Expr], ctes: Ctes) -> Plan:
-    """Returns the rows of a FROM clause that meet conditions, with queries inside them too.
+    """Returns the rows of a FROM clause that meet the conditions of WHERE, subqueries included.
 
-    Raises DefinitionError or UnsupportedError for conditions that cannot be bound.
+    Plain conditions come first, because they may make joins of a FROM list, and leave fewer rows to the joins
+    with subqueries. Raises DefinitionError or UnsupportedError for conditions that cannot be bound.
     """
     members = [(part, membership(part)) for part in where]
     plain = [part for part, member in members if member is None and not _has_queries(part)]
@@ -49,10 +55,9 @@ def restricted(queries: Queries, plan: Plan, scope: Scope, where: Sequence[exp.E
 def with_scalars(
     queries: Queries, plan: Plan, scope: Scope, node: exp.Select, ctes: Ctes
 ) -> tuple[Plan, Scope, exp.Select, list[Beside]]:
-    """Returns plan, scope and syntax of a block whose outputs and conditions name values of subqueries.
+    """Returns plan, scope and syntax of a block in which the values of subqueries are columns.
 
-    In a grouped block the values that stand in no key and in no aggregate are joined with the groups: these
-    are the last part of what is returned.
+    The last part: the values that are still to be joined, with the groups of the block.
     """
     if not any(map(_has_queries, _parts(node))):
         return plan, scope, node, []
@@ -70,7 +75,7 @@ def with_scalars(
 
 
 def _of_rows(node: exp.Select, parts: Sequence[exp.Expr], scope: Scope) -> Callable[[exp.Expr], bool]:
-    """Returns what tells of a query in a block whether its value is computed for each row, not each group."""
+    """Returns a function that tells whether a subquery is joined with the rows, and not with the groups."""
     group = node.args.get("group")
     grouped = group is not None or node.args.get("having") is not None
     if not grouped and not any(map(is_over_a_group, _outside_queries(parts))):
