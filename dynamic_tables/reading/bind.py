@@ -1,4 +1,11 @@
-"""From a syntax tree to a plan: names resolved, views expanded, every expression typed."""
+"""The binder: from a syntax tree to a plan, with names resolved, views expanded, and every expression typed.
+
+The engine reads SQL itself, because it must know the operators of a query to differentiate them. sqlglot
+makes the syntax tree; this module binds one SELECT block after the other, in the order in which SQL evaluates
+it: FROM, WHERE, subqueries, `explode`, GROUP BY and HAVING, select list, DISTINCT. What is right SQL but has
+no rule raises UnsupportedError, which makes an AUTO table FULL; what Spark refuses too raises
+DefinitionError.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +59,8 @@ from dynamic_tables.reading.values.scope import Bound, Cte, Names, Outputs, Scop
 from dynamic_tables.reading.values.typed import call, cast, predicate
 
 MAX_SCANS = 500
-"""Most relations that a query may read after views and CTEs are expanded; each use of a view counts."""
+"""Most relations that a query may read after views and CTEs are expanded. Each use of a view counts: in a
+chain of views that each use the one below twice, the number doubles with each view."""
 
 MAX_DEPTH = 60
 """Most operators above one another. Plans are walked recursively, and 75 are too deep for Python's stack."""
@@ -138,7 +146,8 @@ class QueryBinder:
             if names.count(name) > 1:
                 raise DefinitionError(f"two CTEs are named {name}; rename one of them")
         for cte in with_.expressions:
-            # A CTE is bound anew at each use: two uses are two inputs of a join, with their own cross terms.
+            # A CTE is bound anew at each use: column names are unique in a plan, and the two inputs of a self
+            # join are two nodes, each with its own term in the changes.
             ctes = {**ctes, cte.alias.lower(): Cte(cte.this, ctes, cte.args["alias"])}
         return ctes
 
@@ -314,7 +323,7 @@ class QueryBinder:
                 raise DefinitionError(f"{kind.value} without ON; write the condition of the join")
             return Join(JoinKind.CROSS, left, right, None), both
         if on.find(exp.Query) is not None and kind in (JoinKind.INNER, JoinKind.CROSS):
-            # ON of an inner join means what WHERE does, and there queries are covered.
+            # ON of an inner join means the same as WHERE, where subqueries have rules.
             cross = Join(JoinKind.CROSS, left, right, None)
             return self.restricted(cross, both, list(conjuncts(on)), ctes), both
         seen = both
@@ -336,7 +345,10 @@ class QueryBinder:
     def _merged(
         self, kind: JoinKind, left: Plan, right: Plan, scope: Scope, shared: list[tuple[str, Col, Col]]
     ) -> tuple[Plan, Scope]:
-        """Returns a join on equal columns, whose names then stand for one column each."""
+        """Returns a join with USING or NATURAL: each shared name then stands for one merged column.
+
+        It is the column of the preserved side, and of a FULL JOIN the first of both that is not NULL.
+        """
         kind = JoinKind.INNER if kind is JoinKind.CROSS else kind
         condition = conjunction(call("=", *pair) for _, *pair in shared)
         self.names.refuse_float_comparison(condition, "a join condition")
@@ -382,7 +394,10 @@ SET_OPERATIONS: Mapping[type[exp.SetOperation], Callable[[tuple[Plan, ...]], Pla
 
 
 def _flatten(node: exp.SetOperation) -> Iterator[exp.Expr]:
-    """Yields the branches; of a chain of UNIONs alike all branches, because UNION is associative."""
+    """Yields the branches of a set operation.
+
+    `a UNION ALL b UNION ALL c` is parsed as nested pairs, and becomes one node with three branches.
+    """
     left = node.this
     same = (
         isinstance(node, exp.Union)

@@ -1,4 +1,9 @@
-"""Queries inside expressions: what they read themselves, and what ties them to a row outside."""
+"""Subqueries: what they read themselves, and what ties them to a row of the outer query.
+
+A name in a subquery is looked up among its own relations first, and then among those of the outer query. A
+condition of WHERE that reads a column of the outer query is a tie (a correlated predicate); the others filter
+the subquery's own rows.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,10 @@ Ctes = Mapping[str, Cte]
 
 
 class Queries(Protocol):
-    """What binds queries; `ctes` are the CTEs that are visible there."""
+    """What this folder needs of the binder (`bind.QueryBinder`), which imports it.
+
+    `ctes`: the CTEs that are visible where a query stands.
+    """
 
     names: Names
 
@@ -84,7 +92,7 @@ def bind_block(query: exp.Select, queries: Queries, outside: Scope, ctes: Ctes, 
     try:
         plan, inner = queries.from_clause(query, ctes)
     except DefinitionError as error:
-        # What it does not know may be a column outside.
+        # An unknown name may be a column of the outer query, in ON or in a sub-select.
         raise UnsupportedError(f"a correlated FROM inside {what} ({error})") from error
     binder = ExpressionBinder(
         lambda node: _first_known(node, inner, outside), type_of=queries.names.type_of, aggregates=True
@@ -108,7 +116,7 @@ def bind_block(query: exp.Select, queries: Queries, outside: Scope, ctes: Ctes, 
         try:
             plan = queries.restricted(plan, inner, nested, ctes)
         except DefinitionError as error:
-            # What it does not know may be a column two levels up.
+            # An unknown name may be a column two levels up.
             raise UnsupportedError(f"a query inside {what} ({error})") from error
     return Block(plan, inner, tuple(ties), binder)
 
@@ -123,7 +131,10 @@ def plain_query(node: exp.Expr, what: str) -> exp.Expr:
 
 
 def _first_known(node: exp.Column, inner: Scope, outside: Scope) -> Expr:
-    """Returns what a name stands for: a column inside, if there is one or several of it, else one outside."""
+    """Returns the column that a name stands for: one inside, else one of the outer query.
+
+    A name that is ambiguous inside is an error, and not a column of the outer query.
+    """
     table, name = node.table.lower(), node.name.lower()
     aliases = {alias for alias, _ in inner.relations}
     columns_inside = {output.lower() for _, outputs in inner.relations for output, _ in outputs}

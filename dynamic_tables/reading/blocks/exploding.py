@@ -28,7 +28,7 @@ OUTER = "_outer"
 """The end of the name of a function that pads a row whose array has no elements."""
 
 GENERATED = "$generated"
-"""How the names of the relations begin that hold what the select list makes of arrays."""
+"""The prefix of the aliases of the relations that `explode` in the select list makes."""
 
 
 @dataclass(frozen=True, slots=True)

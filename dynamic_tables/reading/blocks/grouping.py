@@ -1,4 +1,10 @@
-"""Binds the select list of a query block, with GROUP BY and HAVING where it has them."""
+"""Binds the select list of a query block, with GROUP BY, HAVING and QUALIFY where it has them.
+
+Every expression is bound over the rows of FROM first. In a grouped block it is then rewritten over the
+groups: an expression that is a key becomes the column of that key, an aggregate a column of the grouping, and
+any other column is an error. `SELECT k + 1, SUM(x) * 2 ... GROUP BY k` is a projection over the columns k and
+sum.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +40,7 @@ from dynamic_tables.reading.values.typed import predicate
 NamedItems = list[tuple[str, Expr]]
 
 UNNAMED = "_c"
-"""How the name begins of an output that the text gives none; Spark's name is the text of the expression."""
+"""The prefix of the name of an output without an alias (`_c0`), where Spark takes the text as its name."""
 
 
 def bind_items(
@@ -42,7 +48,7 @@ def bind_items(
 ) -> Bound:
     """Returns a query block, given the plan and the scope of its FROM and WHERE.
 
-    `beside`: what queries inside give to its groups, once these are formed.
+    `beside`: the values and marks of subqueries that are joined with its groups, once these are formed.
 
     Raises DefinitionError or UnsupportedError for select items, keys and HAVING that cannot be bound.
     """
@@ -59,7 +65,8 @@ def bind_items(
     if group is None and not any(map(_has_aggregate, exprs)) and condition is None and not beside:
         return _windowed(names, plan, items, kept)
     joined = names_beside(beside)
-    # What reads a value that is joined with the groups is no key of them: GROUP BY ALL leaves it out.
+    # An item that reads a value which is joined with the groups cannot be a key of them: GROUP BY ALL, which
+    # takes every item without an aggregate as a key, leaves it out.
     of_rows = [
         item for item in items if not any(isinstance(p, Col) and p.name in joined for p in walk(item[1]))
     ]
@@ -118,7 +125,7 @@ def _listed(condition: Expr | None) -> list[Expr]:
 
 
 def _windowed(names: Names, plan: Plan, items: NamedItems, qualify: Expr | None) -> Bound:
-    """Returns a block whose items, and QUALIFY, may have window functions over the rows of a plan."""
+    """Returns a block over the rows or groups of a plan: window functions, then QUALIFY, then the outputs."""
     exprs = [*(expr for _, expr in items), *_listed(qualify)]
     if qualify is not None and not any(map(has_window, exprs)):
         raise DefinitionError("QUALIFY without a window function; write WHERE or HAVING")
@@ -214,7 +221,7 @@ def _key(names: Names, key: exp.Expr, node: exp.Select, items: NamedItems, scope
 
 
 def _plain_keys(node: exp.Select, items: NamedItems, scope: Scope) -> Sequence[Expr] | None:
-    """Returns the keys of GROUP BY that are columns or outputs; None for what lists other keys than these."""
+    """Returns the keys of GROUP BY if each is a column of FROM or a position; None otherwise."""
     group = node.args.get("group")
     if group is None or {*parts(group)} != {"expressions"}:
         return None
@@ -232,7 +239,11 @@ def _plain_keys(node: exp.Select, items: NamedItems, scope: Scope) -> Sequence[E
 def _over_outputs(
     names: Names, condition: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope, clause: str
 ) -> Expr:
-    """Binds HAVING or QUALIFY, where outside of aggregates a plain name may stand for an output column."""
+    """Binds HAVING or QUALIFY, in which a plain name outside of aggregates may stand for an output.
+
+    In `SELECT k, SUM(x) AS k2 ... HAVING k2 > 1` it does. Where the name is also that of a column of FROM,
+    the meaning depends on Spark's order of look-up: a key of GROUP BY first, then the outputs.
+    """
 
     def resolve(column: exp.Column) -> Expr:
         name = column.name.lower()
@@ -272,9 +283,11 @@ def _aliases(node: exp.Select) -> Sequence[str]:
 
 
 class Grouping:
-    """Turns expressions over input rows into expressions over groups, and collects the aggregates.
+    """Rewrites expressions over input rows into expressions over groups, and collects the aggregates.
 
-    `beside`: the names of columns that are joined with the groups, and so are written as they are.
+    Call `over_groups` for every expression of the block first; `plan` then makes the grouping with the
+    aggregates that were met. `sets`: grouping sets, as positions in the keys. `beside`: the names of columns
+    that are joined with the groups, and so stay as they are.
     """
 
     def __init__(
@@ -292,7 +305,7 @@ class Grouping:
         """Returns the groups of the rows of a plan, with the keys and aggregates collected so far."""
         if self.sets is None:
             if not (self.keys or self.aggregates):
-                # Only HAVING tells that there are groups; a node without columns cannot be written in SQL.
+                # `SELECT 1 FROM r HAVING TRUE` is one group without any column, but a SELECT needs one.
                 self.aggregates.append((self.names.fresh("count"), Agg("COUNT", None, False, BIGINT)))
             return Aggregate(child, tuple(self.keys), tuple(self.aggregates))
         fresh = self.names.fresh
@@ -325,7 +338,7 @@ class Grouping:
                 )
 
     def _sure_keys(self) -> list[Expr]:
-        """Returns the keys by which the rows of every group are equal: those of all grouping sets."""
+        """Returns the keys in which the rows of every group are equal: those that all grouping sets have."""
         places = set(range(len(self.keys))).intersection(*map(set, self.sets or ()))
         return [key for place, (_, key) in enumerate(self.keys) if place in places]
 

@@ -1,4 +1,10 @@
-"""ORDER BY with LIMIT and OFFSET: the first rows of a query."""
+"""ORDER BY with LIMIT and OFFSET: the first rows of a query.
+
+The difficulty is what a key of ORDER BY means. Spark looks a name up among the outputs first, then among the
+columns of FROM, and a key may also be an expression that is not selected. Such a key becomes one more output
+of the block (a hidden sort key), which is dropped above the LIMIT. Keys whose meaning in Spark depends on
+more than the text shows here are refused, and the table is FULL.
+"""
 
 from __future__ import annotations
 
@@ -32,15 +38,17 @@ class HiddenSortKey:
 
 
 def is_cut(node: exp.Expr) -> bool:
-    """Tells whether a query yields only some of its rows."""
+    """Tells whether a query has LIMIT or OFFSET."""
     return any(node.args.get(name) is not None for name in ("limit", "offset"))
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A query with LIMIT or OFFSET: the query without them, and what they keep of its rows.
+    """A query with LIMIT or OFFSET, taken apart.
 
-    The last `hidden` outputs of `query` are keys of ORDER BY. `count` None: all rows after the offset.
+    `query`: the query without ORDER BY, LIMIT and OFFSET; its last `hidden` outputs are hidden sort keys.
+    `order`: each key with the output that it stands for: a position from 1, a name, or a hidden sort key.
+    `count`: the rows that LIMIT keeps; None for all rows after the offset.
     """
 
     query: exp.Expr
@@ -86,8 +94,9 @@ def cut_of(node: exp.Expr) -> Cut:
 def order_of(names: Names, cut: Cut, outputs: Outputs, extra: Outputs) -> Order:
     """Returns the order of a query's rows; `extra`: its hidden outputs.
 
-    Where rows are equal in all keys of ORDER BY, the query has several right answers; the rows that are first
-    by their other columns, left to right, are taken. Raises DefinitionError for a key that is no column.
+    Where rows are equal in all keys of ORDER BY, the query has several right answers. The other outputs, left
+    to right, become further keys, so that every refresh takes the same rows. Raises DefinitionError for a key
+    that is no column.
     """
     keys = [
         SortKey(_column(outputs, extra, place), bool(o.args.get("desc")), bool(o.args.get("nulls_first")))
@@ -153,7 +162,11 @@ def _place(
 
 
 def _selected(query: exp.Select, key: exp.Expr) -> int | None:
-    """Returns the position, from 1, of the column of SELECT DISTINCT that a key is; None if it is none."""
+    """Returns the position, from 1, of the output of a SELECT DISTINCT that a key is; None if it is none.
+
+    ORDER BY of a DISTINCT reads outputs only, and `SELECT DISTINCT a FROM r ORDER BY r.a` names one by its
+    column.
+    """
     items = [item.unalias().unnest() for item in query.expressions]
     single = all(len(output_names(item, query)) <= 1 and not item.is_star for item in query.expressions)
     distinct = query.args.get("distinct") is not None
@@ -169,10 +182,10 @@ def _selected(query: exp.Select, key: exp.Expr) -> int | None:
 
 
 def _over_inputs(query: exp.Select, key: exp.Expr) -> exp.Expr:
-    """Returns an expression with the meaning of each output that it reads by its alias.
+    """Returns an expression in which each output that it names is replaced by the expression of that output.
 
-    Spark takes the output, and only where there is none the input. Raises UnsupportedError for an output that
-    cannot be written twice.
+    `SELECT a + 1 AS b ... ORDER BY b * 2` is ordered by `(a + 1) * 2`. Spark takes the output of a name, and
+    the input only where there is none. Raises UnsupportedError for an output that cannot be written twice.
     """
     meanings: dict[str, list[exp.Expr]] = {}
     for item in query.expressions:
@@ -268,7 +281,10 @@ def _own_joins(query: exp.Select) -> Iterator[exp.Join]:
 
 
 def _is_output(query: exp.Select, name: str) -> bool:
-    """Tells whether a name is surely that of an output; what a star brings is found as an input, too."""
+    """Tells whether a name is that of an output, as far as the syntax shows: a star hides its names.
+
+    What a star shows are columns of FROM, so they are found there.
+    """
     return any(
         known.lower() == name.lower() for item in query.expressions for known in output_names(item, query)
     )
@@ -293,5 +309,5 @@ def _column(outputs: Outputs, extra: Outputs, place: int | str | HiddenSortKey) 
 
 
 def _sure(names: Names, outputs: Outputs) -> Sequence[Col]:
-    """Returns the columns that rows can be ordered by."""
+    """Returns the outputs by which rows can be ordered alike in every refresh: no sums of floats."""
     return [c for _, c in outputs if c.type.identifies and c.name not in names.float_aggregates]

@@ -28,8 +28,9 @@ NULL_OF_NO_ROWS = (exp.Sum, exp.Min, exp.Max, exp.Avg)
 """Aggregates that are NULL where there are no rows, whatever their type is."""
 
 KEPT_APART = NUMERIC | {Kind.BOOLEAN}
-"""If all aggregates are of these types, Spark groups by the values too, and what has no rows is NULL. With
-any other type it filters the rows of each group, so that a COUNT of no rows is 0."""
+"""Spark has two ways to PIVOT, with different results for a COUNT of no rows. If all aggregates are of these
+types, it groups by the pivoted value too, and a value without rows gives NULL. With any other type it filters
+the rows of each group, and COUNT gives 0."""
 
 ADDED = "$pivoted"
 """The alias of the columns that PIVOT or UNPIVOT adds, where it has none: no user writes it."""

@@ -1,8 +1,9 @@
-"""What queries inside the select list and HAVING give to the rows of a block, or to its groups.
+"""The columns that subqueries of the select list and HAVING add to a block: values and marks.
 
-A value is joined, and a mark is added, either before the block has formed its groups or after that. After it,
-what they are compared with is written over the groups: `HAVING SUM(r.x) IN (SELECT s.x FROM s)` marks each
-group by its sum, and `WHERE s.k = r.k` inside a query ties the rows of s to the key of a group.
+A scalar subquery is a value, which is joined; EXISTS and IN are a mark (TRUE, FALSE, NULL), by a mark join.
+Both are added either to the rows of the block or, in a grouped block, to its groups. Then their conditions
+must be written over the groups: `HAVING SUM(r.x) IN (SELECT s.x FROM s)` marks each group by its sum, and
+`WHERE s.k = r.k` inside the subquery reads the key of the group.
 """
 
 from __future__ import annotations

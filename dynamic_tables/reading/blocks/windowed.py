@@ -1,4 +1,9 @@
-"""The window functions of a query block: nodes above its rows, one for each list of PARTITION BY."""
+"""The window functions of a query block become Window nodes, one for each list of PARTITION BY.
+
+A node per partition is what the rule needs: which partitions a changed row affects depends on that list.
+Functions of the places of rows (ROW_NUMBER, LAG, frames of ROWS) need an order without ties: where the plan
+does not prove it, the node is `free`, and the stored rows are asked when the table is created.
+"""
 
 from __future__ import annotations
 
@@ -91,8 +96,9 @@ def _is_inexact(names: Names, call: Win) -> bool:
 def _is_free(plan: Plan, call: Win, used: frozenset[str], orders: int) -> bool:
     """Tells whether a function may have several right values, because rows may be equal in its order.
 
-    Rows that are equal in all columns that are used may follow each other in any order, but not in one order
-    for one function and in another for another.
+    Rows that are equal in all columns that the block uses may be in any order: the result is the same bag of
+    rows. That holds for one order only: two functions with different orders could number such rows in
+    opposite ways, and then the pairs of numbers differ.
     """
     if not depends_on_places(call):
         return False

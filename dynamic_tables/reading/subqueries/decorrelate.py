@@ -37,7 +37,7 @@ COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, e
 """The comparisons. To each of them 0.0 and -0.0 are one value, as they are to DISTINCT."""
 
 OUTSIDE = "$outside"
-"""The alias under which a rewritten query names columns of the outer query; no user can write it."""
+"""The alias under which a rewritten query names columns of the outer query."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from dynamic_tables.reading.values.scope import Scope
 from dynamic_tables.reading.values.typed import call, predicate
 
 SCALARS = "$scalars"
-"""The alias under which the values of scalar subqueries are in scope; no user can write it."""
+"""The alias under which the values of scalar subqueries are in scope."""
 
 WHAT = "a scalar subquery"
 
