@@ -1,4 +1,8 @@
-"""EXISTS of an aggregate of all rows, written as its HAVING: there is one row, and HAVING keeps it or not."""
+"""Rewrites EXISTS over an aggregate without GROUP BY as the condition of its HAVING.
+
+Such a query has exactly one row, also over no rows, and HAVING keeps it or not: so EXISTS is whether HAVING
+holds, which a scalar subquery can compute.
+"""
 
 from __future__ import annotations
 

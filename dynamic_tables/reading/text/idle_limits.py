@@ -1,4 +1,8 @@
-"""LIMIT that changes nothing, and is left out; numbers of rows that are written as a sum."""
+"""Removes a LIMIT that changes nothing, with its ORDER BY, and computes numbers of rows written as a sum.
+
+What is left, an aggregate or EXISTS, has a rule without an order; `EXISTS (SELECT .. LIMIT 1)` is a semi
+join.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""From SQL text to a syntax tree, and the checks for constructs that no query may contain."""
+"""From SQL text to a syntax tree, and the checks for constructs that no query may contain.
+
+A defining query must have the same result whenever it is evaluated on the same data. So functions of the
+time, the user, random numbers or the order of rows are refused, and a LIMIT without ORDER BY. sqlglot parses
+the text; where it reads a text in another way than Spark 4, the tokens are changed before, or the tree after
+the parse.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +93,8 @@ def parse_query(text: str) -> exp.Query:
     write_plain_forms(statements[0])
     write_having_for_exists(statements[0])
     for block in statements[0].find_all(exp.Select):
-        # A hint changes how Spark computes a query, and not what the query means; it names aliases as tables.
+        # A hint changes how Spark computes a query, and not its result. In the tree it would look like a use
+        # of tables, by their aliases.
         block.set("hint", None)
     return statements[0]
 

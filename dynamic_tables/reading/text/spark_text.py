@@ -1,4 +1,8 @@
-"""Spark's dialect for sqlglot, with the precedence of operators that Spark 4 has."""
+"""Spark's dialect for sqlglot, corrected where sqlglot reads a text in another way than Spark 4 does.
+
+The most important difference is the precedence of operators: a query that is parsed with other parentheses
+than Spark sees would be maintained with other rows. Each method names the form that it corrects.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ RangeParser = Callable[[Parser, exp.Expr | None], exp.Expr | None]
 
 
 QUANTIFIERS: Mapping[str, type[exp.Expr]] = {"ANY": exp.Any, "SOME": exp.Any, "ALL": exp.All}
-"""What may stand before several patterns: `a LIKE ANY ('x%', 'y%')`."""
+"""The quantifiers of LIKE before a list of patterns: `a LIKE ANY ('x%', 'y%')`."""
 
 
 def _pattern_parser(kind: type[exp.Expr]) -> RangeParser:
@@ -48,8 +52,9 @@ READ = frozenset(
     "SORT_ARRAY SPLIT STACK STDDEV STDDEV_POP STDDEV_SAMP STRING STRUCT SUBSTR SUBSTRING SUM TIMESTAMP TRIM "
     "UCASE UPPER UUID VARIANCE VAR_POP VAR_SAMP YEAR".split()
 )
-"""Functions that sqlglot reads into a form of its own. All others stay as they are written, because only
-Spark evaluates them: sqlglot would make `LOG(10, x)` of `log10(x)`, `TO_DATE(x)` of `to_date(x, 'yyyy')`."""
+"""The functions that sqlglot may turn into syntax nodes of its own, because the binder reads these nodes. All
+other calls stay as they are written, for Spark to evaluate: sqlglot would rewrite `log10(x)` as `LOG(10, x)`,
+and drop the format of `to_date(x, 'yyyy')`."""
 
 
 BITS: Sequence[tuple[TokenType, type[exp.Expr]]] = (
@@ -57,7 +62,8 @@ BITS: Sequence[tuple[TokenType, type[exp.Expr]]] = (
     (TokenType.CARET, exp.BitwiseXor),
     (TokenType.AMP, exp.BitwiseAnd),
 )
-"""Spark's operators of bits, those that bind loosest first. In sqlglot they and shifts bind alike."""
+"""Spark's operators on bits, from the loosest to the tightest. In sqlglot they and the shifts have one
+precedence."""
 
 
 def _days_before(args: list[exp.Expr]) -> exp.Expr:

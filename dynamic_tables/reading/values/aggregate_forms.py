@@ -1,5 +1,9 @@
 """Aggregates of several arguments, sorted lists, statistics: from their syntax to `Agg`.
 
+They are maintained by affected groups, which needs one thing: the value must follow from the bag of rows of
+the group, and not from their order. Where it does not surely do so (ties in MAX_BY, lists of floats), the
+aggregate is refused.
+
 What `Agg.extra` holds, by name:
 
 - COUNT, COVAR_SAMP, COVAR_POP, CORR: the further arguments; a row with a NULL among them is left out;
@@ -35,7 +39,7 @@ from dynamic_tables.reading.values.aggregate_orders import (
 from dynamic_tables.reading.values.aggregate_parts import Bind, Form, listed, number, only, value_of
 
 AGGREGATE_SYNTAX = (exp.AggFunc, exp.WithinGroup)
-"""The syntax inside of which names are those of the rows."""
+"""The syntax of aggregates: names inside it are columns of the rows, not outputs."""
 
 NO_TIES = "ties in y: order by struct(y, x)"
 
@@ -88,7 +92,8 @@ def ensure_determined_by(
     known = aggregate.extra
     match aggregate.extra:
         case (Fn(name, (_, value, Lit(None, _)), _),) if name == CASE:
-            # As FILTER makes it: rows with NULL are left out, in the others y is the value itself.
+            # What FILTER makes of y: CASE WHEN condition THEN y END. Rows with NULL are left out, and in the
+            # others it is y itself.
             known = (*known, value)
     if not _determined(aggregate.arg, (*known, *keys)):
         raise UnsupportedError(shown, NO_TIES)

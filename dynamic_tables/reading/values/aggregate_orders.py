@@ -1,4 +1,4 @@
-"""Aggregates in an order: MAX_BY and MIN_BY, sorted lists, LISTAGG, percentiles."""
+"""Aggregates with an order: MAX_BY and MIN_BY, sorted lists, LISTAGG, percentiles."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ LISTS = (exp.ArrayAgg, exp.ArrayUniqueAgg)
 
 
 def only_where(aggregate: Agg, condition: Expr) -> Agg:
-    """Returns an aggregate over the rows where a condition holds: in the others a NULL leaves them out."""
+    """Returns an aggregate with FILTER: in the rows where the condition is not true its argument is NULL.
+
+    Every aggregate here leaves out rows whose argument is NULL; MAX_BY and MIN_BY those whose order is NULL.
+    """
     if condition.type != BOOLEAN:
         raise DefinitionError(f"FILTER is of type {condition.type}; it must be BOOLEAN")
 
@@ -40,7 +43,7 @@ def only_where(aggregate: Agg, condition: Expr) -> Agg:
 def extreme_by(name: str) -> Form:
     def form(node: exp.Expr, bind: Bind) -> Agg:
         only(node, "this", "expression")
-        # DISTINCT leaves the best row, whatever there is of it.
+        # DISTINCT changes nothing: one copy of the best row is enough.
         value, _ = value_of(node, bind)
         fields = _fields(node.expression)
         order = [bind(field) for field in (node.expression,) if fields is None]

@@ -1,4 +1,4 @@
-"""Aggregates as they are written, and those of the registry that they stand for."""
+"""The plain aggregates (COUNT, SUM, AVG, MIN, MAX, BOOL_AND, BOOL_OR), with FILTER, as they are written."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ AGGREGATES: Mapping[type[exp.Expr], str] = {
 def aggregate_of(node: exp.Expr) -> tuple[str, exp.Expr] | None:
     """Returns the name of an aggregate and its syntax without FILTER; None for any other expression.
 
-    FILTER, and COUNT_IF, become an aggregate over a value that is NULL in the other rows.
+    FILTER and COUNT_IF become an aggregate over a value that is NULL in the rows that do not count:
+    `SUM(x) FILTER (WHERE p)` is `SUM(CASE WHEN p THEN x END)`.
     Raises UnsupportedError: for FILTER after an aggregate that is not in the registry.
     """
     match node:

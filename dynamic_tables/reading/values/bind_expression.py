@@ -1,4 +1,10 @@
-"""From the expressions of a syntax tree to typed expressions over columns."""
+"""From the expressions of a syntax tree to typed expressions over columns.
+
+The registry (`plan.functions`) has the functions that are written in both dialects, for Spark and for DuckDB.
+An expression that it does not know, or knows only for other types, is passed to Spark as text (`passed`), if
+there is a Spark. A part of a syntax node that no case reads is refused, not dropped: a query must not
+silently mean something else.
+"""
 
 from __future__ import annotations
 
@@ -70,9 +76,9 @@ SYNTAX_ONLY = frozenset(
 class ExpressionBinder:
     """Binds the expressions of one scope; `aggregates` and `windows` say whether these are allowed in them.
 
-    `nested`: whether an aggregate may stand in another, which then stands before OVER.
-
-    `type_of`: tells the type of what the registry does not know; None where there is no Spark to ask.
+    `resolve`: returns the column of a name. `nested`: whether an aggregate may stand inside another one, as
+    in `SUM(SUM(x)) OVER ()`, where the outer one is a window function over groups. `type_of`: asks Spark for
+    the type of an expression that the registry does not know; None where there is no Spark to ask.
     """
 
     resolve: ResolveColumn
@@ -92,6 +98,7 @@ class ExpressionBinder:
         except (DefinitionError, UnsupportedError) as error:
             if self.type_of is None:
                 raise
+            # If Spark does not take it either, the first error is the better message.
             try:
                 unknown = passed(node, self._known, self.type_of)
             except (DefinitionError, UnsupportedError):
@@ -278,7 +285,7 @@ def _rlike(binder: ExpressionBinder, node: exp.Expr) -> Expr:
 
 
 def _decode(binder: ExpressionBinder, node: exp.Expr) -> Expr:
-    """Returns DECODE(x, a, r, b, s, d) as a CASE; it takes NULL for equal to NULL, as `<=>` does."""
+    """Returns DECODE(x, a, r, b, s, d) as a CASE; to DECODE, NULL equals NULL, as with `<=>`."""
     _only(node, "expressions")
     tested, *rest = node.expressions
     if len(rest) % 2 == 0:
@@ -393,7 +400,7 @@ PORTABLE = re.compile(rf"\^?{_PIECES}(?:\|{_PIECES})*")
 """Regular expressions of the few forms that Java and DuckDB read alike; Spark gets all others as written."""
 
 SEPARATORS = frozenset(",;:/_#@!%&=~ -")
-"""Texts that `split` takes by themselves in Java, which reads a regular expression there, and in DuckDB."""
+"""Separators of `split` that mean themselves in a regular expression of Java, which Spark reads there."""
 
 SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] = {
     exp.Column: _column,

@@ -1,4 +1,8 @@
-"""Window functions as they are written: OVER with its partition, order and frame, and named windows."""
+"""Window functions as they are written: OVER with its partition, order and frame, and named windows.
+
+It refuses what Spark refuses (a rank without an order, a frame that ends before it begins), because a query
+that Spark would not run must not become a table.
+"""
 
 from __future__ import annotations
 
@@ -45,10 +49,11 @@ SECONDS: Mapping[str, int] = {
     "MONTH": 30 * 86_400,
     "YEAR": 365 * 86_400,
 }
-"""Seconds in the units of INTERVAL; roughly, for they only tell whether a frame ends before it begins."""
+"""Seconds in the units of INTERVAL. A month of 30 days is exact enough: the numbers only tell whether a frame
+ends before it begins, and both ends have the same unit."""
 
 MOST_DIGITS = 6
-"""Most digits of the number of an INTERVAL: with more, times beyond those of either engine are reached."""
+"""Most digits of the number of an INTERVAL: with more, times beyond those of Spark or DuckDB are reached."""
 
 
 def bind_window(node: exp.Window, bind: Bind, bind_aggregate: Bind) -> Win:
@@ -189,7 +194,7 @@ def _frame(spec: exp.Expr, bind: Bind, order: Sequence[SortKey]) -> Frame:
 
 
 def _place_of(end: FrameEnd) -> float:
-    """Returns where a frame ends, from the current row, which is 0."""
+    """Returns the place of a frame's end relative to the current row: 0, negative before it, or infinite."""
     distance = math.inf if end.is_unbounded else 0.0
     if end.offset is not None:
         assert isinstance(end.offset.value, int | float | Decimal)

@@ -1,4 +1,8 @@
-"""Constants: read from the text of a query, and converted between types without a loss."""
+"""Constants: read from the text of a query, and converted between types without a loss.
+
+A constant must be the same value to the engine and to Spark. So it is read here, once, by Spark's rules for
+its type; a text that Python and Spark may read differently is refused.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +120,8 @@ def _holds(type_: Type, number: int) -> bool:
 def nearest_float(number: Decimal) -> float:
     """Returns the FLOAT nearest to a number; of two, the one with an even last bit, as Spark does.
 
-    By way of a DOUBLE the number would be rounded twice. Raises DefinitionError: for too large a number.
+    By way of a DOUBLE the number is rounded twice, which may miss by one bit. So the neighbours of that
+    result are compared with the exact number. Raises DefinitionError: for too large a number.
     """
     try:
         (bits,) = struct.unpack("I", struct.pack("f", float(number.copy_abs())))

@@ -1,7 +1,9 @@
 """Expressions that the registry does not know, passed to Spark as they are written.
 
-Spark tells the type. The columns and aggregates in such an expression are bound as everywhere, so it can
-stand in an incremental definition: only Spark evaluates it, in every refresh alike.
+Spark's analysis gives the type, and says whether the value depends on the row alone. The columns, aggregates
+and window functions in such an expression are bound as everywhere else, and become arguments of a text
+template: `date_trunc('month', d)` is `date_trunc('month', {1})` with the column d. So the expression can
+stand in an incremental definition, and Spark evaluates it in every refresh.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ def passed(node: exp.Expr, bind: Callable[[exp.Expr], Expr], type_of: TypeOf) ->
     try:
         written = tree.sql(SparkText, unsupported_level=ErrorLevel.RAISE)
     except SqlglotError:
-        # Without this, sqlglot would leave out what it has no words for.
+        # With RAISE, sqlglot raises for what it cannot write in Spark's dialect; by default it leaves it out.
         return None
     names = [f"{MARK}{number}{MARK}" for number in range(1, len(args) + 1)]
     type_ = type_of(written, tuple(zip(names, (arg.type for arg in args), strict=True)))
@@ -83,7 +85,7 @@ def _with_own_variables(tree: exp.Expr) -> exp.Expr | None:
     lambdas = [*tree.find_all(exp.Lambda)]
     if not any(each.this.find(exp.Column) for each in lambdas):
         return tree
-    # The inner ones first: there a name stands for their own variable.
+    # The inner lambdas first, because a name in them may be their own variable and hide that of an outer one.
     for number, each in enumerate(reversed(lambdas)):
         names = {variable.name.lower() for variable in each.expressions}
         if any(column.parts[0].name.lower() in names for column in each.this.find_all(exp.Column)):

@@ -1,4 +1,4 @@
-"""The columns that names stand for while a query is bound."""
+"""Names while a query is bound: which column a name stands for, and unique names for new columns."""
 
 from __future__ import annotations
 
@@ -110,7 +110,10 @@ class Scope:
 class Names:
     """Gives out column names that are unique in the whole plan, and knows which hold a float aggregate.
 
-    `type_of`: as in `ExpressionBinder`.
+    A float aggregate is a sum or statistic of doubles: its last bits depend on the order of summation. It may
+    be shown, but no row may be matched, grouped or filtered by it (DVS paper, section 3.4): computed again
+    from the rows before a change, the value may be another one than the stored one. `type_of`: as in
+    `ExpressionBinder`.
     """
 
     type_of: TypeOf | None = None
@@ -138,8 +141,8 @@ class Names:
     def refuse_float_comparison(self, condition: Expr, clause: str) -> None:
         """Raises UnsupportedError if a condition compares a sum of floats with anything.
 
-        Computed anew from its rows before a change, a group may then be on the other side of the bound, and
-        would not be taken out. `IS NULL` does not depend on the last bits.
+        Example: HAVING SUM(x) > 1 kept a group. Computed again, in another order, for its DELETE, the sum may
+        be exactly 1, so the old row would not be deleted. `IS NULL` does not depend on the last bits.
         """
         match condition:
             case Fn("is null", (Col(),), _):

@@ -1,4 +1,4 @@
-"""Calls, aggregates and casts with their types, or the error that says why Spark would refuse them."""
+"""Calls, aggregates and casts with their types in Spark, or the error that says why Spark refuses them."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def call(name: str, *args: Expr) -> Expr:
 
 
 def aggregate(name: str, arg: Expr, distinct: bool) -> Agg:
-    """Returns an aggregate over an argument; the extremum of different values is that of all of them.
+    """Returns an aggregate over an argument; MIN and MAX ignore DISTINCT, which cannot change them.
 
     Raises DefinitionError: if the aggregate is not defined for the argument's type.
     """
