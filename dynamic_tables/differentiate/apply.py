@@ -131,6 +131,7 @@ def _written(schema: Columns) -> Plan:
 
 def _checked(rows: Plan, sizes: Mapping[str, Expr], violations: Iterable[str]) -> Plan:
     """Returns one row: the sums of `sizes`, and for each violation its number of rows and one row id."""
+    # First one row for each row id, with its counts; then the violations of all ids are summed.
     by_id = Aggregate(
         rows,
         ((ROW_ID, ID),),
@@ -151,6 +152,7 @@ def fold(schema: Columns) -> Plan:
     """Returns one row per row id, with `$OPERATION`: a DELETE and an INSERT of one id become an UPDATE."""
     changes = change_leaf(schema)
     deletes, inserts = having_action(changes, DELETE), having_action(changes, INSERT)
+    # An UPDATE needs the new row only: the old one is found by its id.
     paired = Join(JoinKind.LEFT, inserts, other_ids(deletes), SAME_ID)
     operation: Expr = Fn(CASE, (boolean("is null", OTHER_ID), text(INSERT), text(UPDATE)), STRING)
     written = Project(paired, _items(schema, operation))

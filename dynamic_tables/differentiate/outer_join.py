@@ -86,6 +86,8 @@ def preserved(node: Join, side: Plan, other: Plan, ids: bool, d: Differentiation
 
     changed = with_id_as(d.delta(side, ids), side_id)
     now = with_id_as(d.state(other, At.T1, ids), other_id)
+    # Parts 2 and 3 share these rows. Without a change of the other side they are empty, and the rows of
+    # `side` at t0 are not read: `plan.rewrites.empty` leaves both parts out.
     rows = matched(node, side, other, side_id, ids, d)
     changes = with_id_as(d.delta(other, ids), other_id)
     return (

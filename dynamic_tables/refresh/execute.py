@@ -144,6 +144,7 @@ class Refreshing:
                 case _:
                     assert_never(action)
         except StoreError as error:
+            # A refresh that failed must leave no trace; a planted fault leaves one here.
             if record is not None:
                 self.protocol.give_up(self.store, self.table, record)
             raise self._failed(timestamp, str(error)) from error
@@ -174,6 +175,8 @@ class Refreshing:
                 extent = self.store.extent(self.definitions[name], start, source)
                 if extent is None or extent.touched <= LEAST_FOR_FULL:
                     continue
+                # An updated row counts twice, for its old and its new image; `total` is 0 for an emptied
+                # table.
                 share = extent.touched / max(1, extent.total)
                 if share > self.table.full_above:
                     limit = f"more than {self.table.full_above:.0%} (full_above)"
@@ -319,6 +322,7 @@ class Refreshing:
         groups = self._scratch(self.store.compute(self.plans.groups(known), read, once=True, few=net.local))
         read = {GROUPS: groups}
         again = known.has_extremum and self._any_again(known, groups)
+        # Usually no group lost its extremum, and the rows of the sources at t1 are not read at all.
         if again:
             known.record_again(self.plans.rules.met)
             plan = self.plans.group_parts(known)
@@ -333,6 +337,7 @@ class Refreshing:
 
     def _leaves(self, plan: Plan, ends: Ends) -> dict[str, Relation]:
         """Returns what a plan reads of the sources between two versions of each."""
+        # Only what the plan reads is bound: a filter over one source needs the changes of it, and no version.
         read = {node.name for node in walk(plan) if isinstance(node, Leaf)}
         leaves: dict[str, Relation] = {}
         for name, (start, end) in ends.items():

@@ -62,6 +62,7 @@ def stages(plan: Plan, few: Collection[str], most: int = MOST_OPERATORS) -> Stag
     whole = _cut(reduced, lambda node, _: sizes.few(node) and sizes.reads_many(node), "stage")
     steps: list[tuple[str, Plan]] = []
     for name, step in (*whole.steps, ("result", whole.last)):
+        # Written out, the changes of ten blocks were millions of operators, and Spark planned for minutes.
         if written_out(step) > most:
             parts = _cut(step, lambda _, operators: operators > LEAST_OPERATORS, f"part of {name}")
             steps.extend(parts.steps)
@@ -139,6 +140,7 @@ class _Sizes:
             case Limit(count=count):
                 return below[0] or (count is not None and count <= FEW)
             case SemiJoin(_, _, _, anti):
+                # Few rows on the right match few on the left, but leave many unmatched.
                 return below[0] or (below[1] and not anti)
             case _:
                 return all(below)
