@@ -55,6 +55,7 @@ class OwnCommit:
             "engineInfo": "dynamic-tables",
         }
         txn = {"appId": self.application, "version": self.version, "lastUpdated": now}
+        # One action a line, `commitInfo` first, as Delta writes it.
         lines = [{"commitInfo": info}, {"txn": txn}, *actions]
         return "".join(f"{json.dumps(line)}\n" for line in lines)
 

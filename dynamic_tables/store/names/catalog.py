@@ -241,6 +241,7 @@ def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) 
             lag, sources = data["target_lag"], data["sources"]
             if not isinstance(sources, list):
                 raise TypeError("sources is no list")
+            # Hidden columns and `$ROW_ID` are stored, but they are no columns of the definition.
             shown = shown_columns(metadata)
             columns = [pair for pair in _schema(metadata) if pair[0] in shown]
             return DynamicTable(

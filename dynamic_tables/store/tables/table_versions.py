@@ -108,6 +108,7 @@ class TableVersions:
         files = touched_files(log, start.version, end.version)
         if files is None:
             return None
+        # A file without `baseRowId` was written before row tracking was switched on: its rows have no ids.
         states = [state for file in files for state in (file.before, file.after) if state is not None]
         if isinstance(table, BaseTable) and any("baseRowId" not in state for state in states):
             return None
@@ -121,6 +122,7 @@ class TableVersions:
                 here = self._here(table, before, after)
                 if here is not None:
                     return here
+            # Rows of both ends come from one Spark job, where two would cost twice the start.
             if before and after and self._few([*before, *after]):
                 together = self._together(rows, before, after)
                 if together is not None:

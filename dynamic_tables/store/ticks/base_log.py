@@ -108,6 +108,7 @@ def at_ticks(log: TableLog, ticks: Sequence[Tick]) -> tuple[SourceVersion, ...]:
     result: list[SourceVersion] = []
     for tick in ticks:
         named = tick.tables.get(log.name)
+        # Log cleanup may have removed the commit, or the log was read before it was written.
         if named is None or not first <= named.version <= log.newest.version:
             continue
         version = known[named.version - first]

@@ -81,6 +81,7 @@ class Ledger:
         """
         if not self.id:
             path = f"{self.account}/{FOLDER}/account"
+            # Several processes may do this at once: one file is created, and all read that.
             self.entries.put(path, uuid.uuid4().hex)
             with store_errors(path):
                 self.id = (self.files.read(path) or "").strip()

@@ -77,6 +77,7 @@ class Transactions:
         if not statements:
             return {}
         self.undoing.undo_abandoned()
+        # One statement is one commit, which Delta makes whole; several may have to be undone.
         if len(statements) > 1:
             self.undoing.ensure_possible(dict.fromkeys(statement.target for statement in statements))
         stamp = self.begin(dict.fromkeys(statement.target for statement in statements), len(statements))
