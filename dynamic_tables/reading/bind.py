@@ -174,6 +174,7 @@ class QueryBinder:
             names.append((name, Col(self.names.fresh(name), type_)))
         parts = tuple(self._branch(branch, names) for branch in branches)
         union, distinct = isinstance(node, exp.Union), node.args.get("distinct")
+        # EXCEPT ALL and INTERSECT ALL compare whole rows, too, so their columns must be able to be keys.
         if distinct or not union:
             self.names.refuse_keys((column for _, column in names), word)
         plan: Plan = make(tuple(map(Distinct, parts)) if distinct and not union else parts)
@@ -190,6 +191,7 @@ class QueryBinder:
     def select(self, node: exp.Select, ctes: Mapping[str, Cte]) -> Bound:
         """Returns one bound SELECT block: FROM, WHERE, grouping and select list, DISTINCT."""
         plan, scope = self.from_clause(node, ctes)
+        # Outputs that later items name are replaced first: all that follows reads columns of FROM only.
         node = with_lateral_aliases(node, scope)
         where = node.args.get("where")
         if where is not None:
@@ -289,6 +291,7 @@ class QueryBinder:
         refuse_parts(node, "a join", "on", "side", "kind", "using", "method")
         if isinstance(node.this, exp.Lateral):
             return lateral_join(self, left, scope, node, ctes)
+        # sqlglot has LEFT SEMI JOIN as side LEFT and kind SEMI.
         semi = (node.kind or "").upper() if (node.side or "").upper() in ("", "LEFT") else ""
         kind = JoinKind.INNER if semi in ("SEMI", "ANTI") else join_kind(node)
         right, right_scope = self.source(node.this, ctes)

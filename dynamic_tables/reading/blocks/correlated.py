@@ -106,6 +106,7 @@ def bind_block(query: exp.Select, queries: Queries, outside: Scope, ctes: Ctes, 
         if part.find(exp.Query) is not None:
             nested.append(part)
             continue
+        # Another binder, without aggregates: WHERE has none, but the select list may.
         condition = predicate(ExpressionBinder(binder.resolve, type_of=binder.type_of).bind(part), "WHERE")
         (ties if block.reads_outside(condition) else own).append(condition)
     if own:

@@ -124,6 +124,7 @@ def with_lateral_views(names: Names, plan: Plan, scope: Scope, node: exp.Select)
     """
     order = list(node.args)
     views = node.args.get("laterals") or ()
+    # sqlglot keeps the clauses in the order in which they are written.
     if views and node.args.get("joins") and order.index("laterals") < order.index("joins"):
         raise DefinitionError("a JOIN after LATERAL VIEW is no Spark SQL; write the views after all joins")
     for view in views:
@@ -165,6 +166,7 @@ def with_exploded_items(
         if call is None:
             items.append(item)
             continue
+        # Bound over the columns of FROM: no call may read the elements that another one makes.
         plan, outputs = exploded(names, plan, inputs, call, outer=False)
         outputs = _renamed(outputs, _aliases(item), call)
         scope = beside(scope, f"{GENERATED}{number}", outputs)

@@ -62,6 +62,7 @@ def bind_items(
     sets = None if group is None else sets_of(group)
     if sets is None and any(isinstance(p, Fn) and p.name == GROUPING for expr in exprs for p in walk(expr)):
         raise DefinitionError("GROUPING without GROUPING SETS, ROLLUP or CUBE")
+    # A HAVING alone makes one group of all rows, as an aggregate does.
     if group is None and not any(map(_has_aggregate, exprs)) and condition is None and not beside:
         return _windowed(names, plan, items, kept)
     joined = names_beside(beside)
@@ -205,6 +206,8 @@ def _keys(names: Names, group: exp.Expr, node: exp.Select, items: NamedItems, sc
 
 def _key(names: Names, key: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> tuple[str, Expr]:
     key = key.unnest() if isinstance(key.unnest(), exp.Column) else key
+    # A whole number is a position in the select list; then comes an output of that name, unless FROM has a
+    # column of the name; else it is an expression over FROM.
     if isinstance(key, exp.Literal) and key.is_int:
         position = int(str(key.this))
         if not 1 <= position <= len(items):
@@ -313,6 +316,7 @@ class Grouping:
 
     def over_groups(self, expr: Expr) -> Expr:
         """Returns the expression over keys and aggregates. Raises DefinitionError for any other column."""
+        # From the outside in: `GROUP BY a + 1` makes `a + 1` a column, although `a` alone is none.
         for name, key in self.keys:
             if expr == key:
                 return Col(name, key.type)

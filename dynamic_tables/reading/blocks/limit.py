@@ -82,6 +82,8 @@ def cut_of(node: exp.Expr) -> Cut:
         # Spark finds the fields as outputs, which come before columns of their names.
         raise UnsupportedError("fields of a struct as s.* beside ORDER BY with LIMIT", "list the fields")
     hidden: list[exp.Expr] = []
+    # After DISTINCT or a set operation the rows of FROM are gone: then an expression is computed over the
+    # outputs, in a SELECT around the query.
     outputs_only = has_outputs_only(inner) or reads_elements(inner, order)
     places = [_place(inner, ordered, hidden, outputs_only) for ordered in order.expressions]
     if hidden and outputs_only:
@@ -139,6 +141,8 @@ def _place(
     A key that is no output is added to `hidden`, the outputs that only ORDER BY reads; with `outputs_only` it
     may read outputs alone.
     """
+    # In this order: a position, the name of an output, for DISTINCT an output that is this column, and at
+    # last an expression of its own.
     key = ordered.this.unnest()
     if ordered.args.get("with_fill") is not None or key.find(exp.Query, exp.Window) is not None:
         raise UnsupportedError("a query or window in ORDER BY with LIMIT")

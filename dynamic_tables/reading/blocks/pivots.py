@@ -119,6 +119,7 @@ def _grouped(names: Names, plan: Plan, scope: Scope, pivot: exp.Expr) -> Made:
         for condition, name in (_tested(columns, each) for each in list_.expressions)
         for aggregate, label in aggregates
     ]
+    # PIVOT is written as the grouping that it stands for, and bound as any other one.
     node = exp.select(*(key.copy() for key in keys), *items)
     node.set("group", exp.Group(expressions=keys) if keys else None)
     bound = bind_items(names, node, plan, scope)

@@ -39,6 +39,8 @@ class ValueBeside:
 
     def onto(self, plan: Plan) -> Plan:
         """Returns a plan with this value beside each of its rows."""
+        # LEFT, because an outer row without a match has a value, too: NULL. Without ties there is always one
+        # row, so nothing is lost by CROSS.
         kind = JoinKind.LEFT if self.ties else JoinKind.CROSS
         joined: Plan = Join(kind, plan, self.rows, conjunction(self.ties) if self.ties else None)
         joined = joined if self.check is None else Filter(joined, self.check)

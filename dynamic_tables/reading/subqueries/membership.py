@@ -130,6 +130,8 @@ class Members:
             raise UnsupportedError("a query in doubled parentheses after IN", "write them once")
         values: tuple[Expr, ...]
         ties: tuple[Expr, ...]
+        # A plain query is only FROM and WHERE: its correlated predicates become the condition of the join.
+        # Any other one is computed first, for all outer rows.
         if isinstance(query, exp.Select) and not _grouped(query) and not is_cut(query):
             block = bind_block(query, self.queries, self.scope, self.ctes, "IN or EXISTS")
             right, ties = block.plan, block.ties

@@ -64,6 +64,7 @@ def with_scalars(
     node = node.copy()
     parts, values = _parts(node), Scalars(queries, scope, ctes)
     of_rows = _of_rows(node, parts, scope)
+    # Before IN, a name may be that of an output, as anywhere in HAVING: its expression is written instead.
     for mark in [each for part in parts for each in marks(part)]:
         if not of_rows(mark) and isinstance(mark, exp.In):
             _write_outputs(mark, node, scope)

@@ -1,6 +1,9 @@
-"""A query as text: the relations it names, and the checks for a text that runs without a plan.
+"""A query as text: the relations and columns that it names, and the checks for a text that runs without a
+plan.
 
-A FULL table over an operator without a rule runs its text as it is, after these checks.
+A FULL table over an operator without a rule runs its text as it is, after these checks. What a text names
+also decides what happens when a source gets another column: `SELECT *` shows it, a NATURAL join may join on
+it, and a name may come to mean it.
 """
 
 from __future__ import annotations
@@ -111,8 +114,9 @@ def names_in(text: str) -> tuple[str, ...]:
 def movable_names(text: str) -> frozenset[str]:
     """Returns the names in a text that a new column of a source may take over, in lower case.
 
-    These are aliases of outputs, which other clauses and items name, for a column of FROM comes before them;
-    and names without a table in inner queries, for a column of the inner FROM comes before one outside.
+    These are aliases of outputs that other clauses and items name, because a column of FROM comes before
+    them; and names without a table in inner queries, because a column of the inner FROM comes before an outer
+    one.
     """
     tree = parse_query(text)
     aliases = (alias.alias.lower() for alias in tree.find_all(exp.Alias))
@@ -154,8 +158,8 @@ def identifiers(text: str) -> frozenset[str]:
 def depends_on_all_columns(text: str) -> bool:
     """Tells whether columns that a text does not name decide which rows it gives, or what a name means.
 
-    They do in a NATURAL join, in PIVOT, which groups by them, and for `*` where whole rows are told apart or
-    stand below others by position.
+    They do in a NATURAL join; in PIVOT, which groups by them; and for `*` where whole rows are compared
+    (DISTINCT, GROUP BY ALL) or columns are matched by position (a set operation).
     """
     tree = parse_query(text)
     if _compares_all(tree):
@@ -192,7 +196,8 @@ def renamed_text(text: str, names: Mapping[str, str]) -> str:
         if other is None or _is_cte(table):
             continue
         start, end = table.this.meta["start"], table.this.meta["end"] + 1
-        # Without an alias, columns are named by the table; they go on to be.
+        # Without an alias, columns may be named by the table (`r.a`). The old name becomes the alias, so that
+        # they still are.
         of_table = TABLE_FORM.search(text[:start]) is not None
         alias = "" if table.args.get("alias") or of_table else f" AS {text[start:end]}"
         places.append((start, end, f"{other}{alias}"))

@@ -237,6 +237,7 @@ def _if(binder: ExpressionBinder, node: exp.Expr) -> Expr:
 
 
 def _finish_case(binder: ExpressionBinder, args: list[Expr], otherwise: exp.Expr | None) -> Expr:
+    # `CASE WHEN p THEN 1 END` has ELSE NULL, and NULL takes the type of the other branches.
     untyped = otherwise is None or isinstance(otherwise, exp.Null)
     default = Lit(None, args[1].type) if otherwise is None or untyped else binder.bind(otherwise)
     type_ = common_of(tuple(value.type for value in (*args[1::2], default)))
@@ -252,6 +253,7 @@ def _finish_case(binder: ExpressionBinder, args: list[Expr], otherwise: exp.Expr
 def _retype(expr: Expr, type_: Type) -> Expr:
     if isinstance(expr, Lit) and expr.value is None:
         return Lit(None, type_)
+    # Only to a wider type: a cast that could lose something must be written by the user.
     return cast(expr, type_) if expr.type != type_ and common(expr.type, type_) == type_ else expr
 
 
@@ -365,6 +367,7 @@ def _column(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     try:
         return binder.resolve(node)
     except DefinitionError as error:
+        # `r.s.a`: first as field a of the column r.s, then as field s.a of the column r.
         for count in (2, 1):
             found = field_of(binder.resolve, node.parts[:count], node.parts[count:])
             if found is not None:

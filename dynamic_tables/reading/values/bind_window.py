@@ -136,12 +136,14 @@ def _arguments(name: str, node: exp.Expr, bind: Bind) -> tuple[Expr, ...]:
         if part not in listed:
             raise UnsupportedError(f"{name} with {part.replace('_', ' ')}")
     given = [node.args[each] for each in listed if node.args.get(each) is not None]
+    # The arguments, by place, that must be a number: in how many parts, how many rows away, which row.
     numbers = {"ntile": 0, "lag": 1, "lead": 1, "nth_value": 1}
     args: list[Expr] = []
     for place, argument in enumerate(given):
         if place == numbers.get(name):
             args.append(_number(name, argument))
         elif place == 2:
+            # The default of LAG and LEAD, which takes the type of the value.
             none = isinstance(argument, exp.Null)
             args.append(Lit(None, args[0].type) if none else cast(bind(argument), args[0].type))
         else:
@@ -166,6 +168,7 @@ def _number(name: str, node: exp.Expr) -> Lit:
 def _key(node: exp.Expr, bind: Bind) -> SortKey:
     if not isinstance(node, exp.Ordered) or node.args.get("with_fill") is not None:
         raise UnsupportedError("this ORDER BY in OVER")
+    # Where the text does not say NULLS FIRST or LAST, sqlglot sets it as Spark does: first if ascending.
     return SortKey(bind(node.this), bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
 
 
@@ -177,6 +180,7 @@ def _frame(spec: exp.Expr, bind: Bind, order: Sequence[SortKey]) -> Frame:
     if unit not in ("ROWS", "RANGE"):
         raise DefinitionError(f"a frame of {unit}; write ROWS or RANGE")
     ends = []
+    # `ROWS 2 PRECEDING` has no end: it is the current row.
     for end in ("start", "end"):
         value = spec.args.get(end, "CURRENT ROW" if end == "end" else None)
         side = str(spec.args.get(f"{end}_side") or "").upper()
@@ -243,6 +247,7 @@ def _ensure_a_distance(distance: Lit, unit: str, order: Sequence[SortKey]) -> No
     key = order[0].expr.type if order else None
     if key is None or distance.type.kind not in NUMERIC:
         raise DefinitionError("a RANGE frame with a distance needs a number, and a key in ORDER BY")
+    # Over dates `3 PRECEDING` is three days. Over whole numbers the distance must be whole, too.
     days = key.kind is Kind.DATE and distance.type.kind in INTEGRAL
     whole = key.kind in NUMERIC and (distance.type.kind in INTEGRAL or key.kind not in INTEGRAL)
     if not (days or whole):

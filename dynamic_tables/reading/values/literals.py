@@ -57,6 +57,7 @@ def literal(node: exp.Expr) -> Lit:
         if math.isinf(float(value)):
             raise DefinitionError(f"literal {value} is larger than any DOUBLE")
         return Lit(float(value), DOUBLE)
+    # 1.50 is a DECIMAL(3, 2): a number with a point and without an exponent is exact in Spark.
     exact = Decimal(value)
     scale = -int(exact.as_tuple().exponent)
     type_ = decimal(max(len(exact.as_tuple().digits), scale), scale)
@@ -87,6 +88,7 @@ def folded(constant: Lit, to: Type) -> Lit | None:
         case None:
             return Lit(None, to)
         case bool():
+            # To Python, True is an int.
             return None
         case int() | Decimal():
             value = Decimal(constant.value)

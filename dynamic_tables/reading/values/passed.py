@@ -69,6 +69,7 @@ def passed(node: exp.Expr, bind: Callable[[exp.Expr], Expr], type_of: TypeOf) ->
     type_ = type_of(written, tuple(zip(names, (arg.type for arg in args), strict=True)))
     if type_ is None:
         return None
+    # Braces of the text itself, such as those in a pattern, are doubled: the template is filled by `format`.
     template = written.replace("{", "{{").replace("}", "}}")
     for number, name in enumerate(names, 1):
         template = template.replace(f"`{name}`", f"{{{number}}}")

@@ -74,6 +74,7 @@ class Scope:
         if table and table not in {alias for alias, _ in self.relations}:
             known = ", ".join(alias for alias, _ in self._shown)
             raise DefinitionError(f"unknown table {node.table} in {node.sql()}; in scope: {known}")
+        # A qualified name also reaches a column that USING has merged with another one.
         reached = self.star(table) if table else self.visible
         matches = [column for output, column in reached if output.lower() == name]
         if len(matches) == 1:
