@@ -58,6 +58,7 @@ def capture(source: str, schema: Columns) -> Plan:
     ends = {at: stored(leaf_name(source, at), schema) for at in At}
 
     def only_at(at: At) -> Plan:
+        """Returns the rows at one end that have no equal row of the same id at the other end."""
         other = ends[At.T1 if at is At.T0 else At.T0]
         renamed = Project(other, tuple((OTHER + column.name, column) for column in columns(other)))
         # Values are compared null-safely: with `=`, a row with a NULL would differ from itself.

@@ -234,6 +234,11 @@ class Refreshing:
         return self.store.compute(plan, leaves, once=False, few=few)
 
     def _incremental(self, before: Frontier, record: RefreshRecord) -> RefreshResult:
+        """Computes the change set, validates it, and merges it; raises ChangeSetRefused or StoreError.
+
+        A change set without rows is a commit of the frontier alone. If the query of the changes fails, the
+        contents are written anew.
+        """
         columns, rules, timestamp = self.table.stored, self.plans.rules, record.frontier.timestamp
         if self.bound is None:
             raise self._failed(timestamp, "the query has no plan to differentiate")

@@ -101,6 +101,7 @@ class Plans:
         self.algebras.clear()
 
     def _without(self, whole: Plan, unchanged: Collection[str], key: tuple[Hashable, ...]) -> Plan:
+        """Returns a plan without the terms that need changes of the sources `unchanged`; `key`: its key."""
         leaves = frozenset(leaf_name(source, None) for source in unchanged)
 
         def pruned() -> Plan:

@@ -66,6 +66,7 @@ class _Pruning:
         return self.known[id(plan)]
 
     def _node(self, plan: Plan) -> Plan | None:
+        """Returns what is left of a node; None if it gives no rows. Its children are pruned already."""
         match plan:
             case Scan() | Values():
                 return plan
@@ -103,6 +104,7 @@ class _Pruning:
         return left if right is None else replace(plan, left=left, right=right)
 
     def _join(self, plan: Join) -> Plan | None:
+        """Returns what is left of a join: an INNER JOIN is empty if a side is, a LEFT JOIN if the left is."""
         left, right = self.pruned(plan.left), self.pruned(plan.right)
         without_rows = {
             JoinKind.INNER: left is None or right is None,

@@ -59,6 +59,7 @@ def with_keys(plan: Plan, few: Collection[str], keys_of: KeysOf) -> Plan:
 
 
 def _reduced(plan: Plan, keys: _Keys) -> Plan:
+    """Returns a node whose inputs are filtered by the keys of the other input, where it is a join."""
     # A row that matches no row of the other side has no effect, unless its side is preserved: a LEFT JOIN
     # and an anti join also return left rows without a match, so their left side is not filtered.
     match plan:

@@ -165,6 +165,7 @@ class _Pushing:
         return replace(plan, child=self.filtered(child, [over])) if _is_safe(over) else None
 
     def _below_sides(self, plan: Join | SemiJoin | Mark, read: set[str], condition: Expr) -> Plan | None:
+        """Returns a join with a condition moved to the side that it reads; None if it must stay above."""
         left = read <= {column.name for column in columns(plan.left)}
         right = read <= {column.name for column in columns(plan.right)}
         # A condition may move to a side that the join preserves, or to any side of an inner join. On the

@@ -124,6 +124,7 @@ class _Sizes:
         return self.known[id(plan)]
 
     def _few(self, plan: Plan) -> bool:
+        """Tells it for one node, whose children are known already."""
         below = [self.known[id(child)] for child in children(plan)]
         match plan:
             case Leaf(name, _):
