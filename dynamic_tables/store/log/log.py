@@ -156,6 +156,7 @@ class TableLog:
         return any(first - 1 <= checkpoint <= version for checkpoint in checkpoints)
 
     def _first(self) -> int:
+        """Returns the oldest version whose commit the log still holds. Raises CorruptTable: there is none."""
         with decoding(f"{self.name}: its Delta log in {self.log_folder}"):
             names = self.files.files(self.log_folder)
         versions = [int(match[1]) for match in map(COMMIT.match, names) if match]
@@ -180,6 +181,7 @@ class TableLog:
     def _parsed(
         self, version: int, actions: list[dict[str, dict[str, object]]], table: TableMetadata | None
     ) -> LoggedCommit:
+        """Returns a commit from its actions; `table`: the description before it, None if not known."""
         info: Mapping[str, object] = {}
         transactions: dict[str, int] = {}
         removed: list[Mapping[str, Any]] = []

@@ -79,6 +79,7 @@ def delta_type(item: object) -> Type | None:
 
 
 def _type_text(item: object) -> str | None:
+    """Returns the name in SQL of a type in Delta's schema; None for a type that no table may hold."""
     match item:
         case str():
             known = parse_type(item)
@@ -227,6 +228,7 @@ def _other_names(field: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) -> Definition:
+    """Returns the definition in the JSON of the property. Raises KeyError, TypeError or ValueError."""
     match data["kind"]:
         case kind if kind == BASE_TABLE:
             return BaseTable(

@@ -71,6 +71,7 @@ class Computing:
         self.workspace.release([self.results.pop(key)[0] for key in keys], ())
 
     def _in_stages(self, plan: Plan, leaves: Mapping[str, Relation], *, few: bool) -> SparkRelation:
+        """Returns the rows of a plan, whose stages are run one after the other and released at the end."""
         literals = frozenset(name for name, relation in leaves.items() if relation.local)
         staged = _staged(plan, literals)
         bound, empty, made = dict(leaves), set[str](), list[Relation]()

@@ -88,6 +88,7 @@ def check_statement(text: str, definitions: Mapping[str, Definition]) -> Stateme
 
 
 def _checked(text: str, definitions: Mapping[str, Definition]) -> Statement:
+    """Returns the statement that a text is; messages do not repeat the text, `check_statement` does."""
     text = _without_comments(text).strip().rstrip(";")
     for pattern in (RESTORE, OPTIMIZE):
         match = pattern.fullmatch(text)
@@ -113,6 +114,7 @@ def _checked(text: str, definitions: Mapping[str, Definition]) -> Statement:
 
 
 def _parse(text: str) -> exp.Expression:
+    """Returns the syntax tree of one DML statement. Raises DefinitionError for any other text."""
     try:
         parsed = [tree for tree in sqlglot.parse(text, read=SparkText) if isinstance(tree, exp.Expression)]
     except (SqlglotError, RecursionError) as error:
@@ -163,6 +165,7 @@ def _ensure_conditions(tree: exp.Expression) -> None:
 
 
 def _target(tree: exp.Expression) -> str:
+    """Returns the name of the table that a statement writes."""
     if isinstance(tree, exp.MultitableInserts):
         if len(tree.expressions) > 1:
             raise DefinitionError("a statement writes one base table; write one statement for each")
@@ -202,6 +205,7 @@ def _base_table(name: str, definitions: Mapping[str, Definition]) -> str:
 
 
 def _replacing(tree: exp.Create, text: str, definitions: Mapping[str, Definition]) -> Statement:
+    """Returns a CREATE OR REPLACE TABLE with plain columns, the only CREATE that is admitted."""
     schema = tree.this
     plain = {"this", "kind", "replace"} >= {key for key, value in tree.args.items() if value}
     if not (plain and tree.args.get("replace") and tree.kind == "TABLE" and isinstance(schema, exp.Schema)):

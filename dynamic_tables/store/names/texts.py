@@ -34,7 +34,8 @@ def text_frame(
 ) -> DataFrame:
     """Returns the text as a data frame, not run yet. `frames`: the rows of every stored relation below it.
 
-    Raises DefinitionError: for a text that `plan.text.read_text` refuses; Spark's own errors pass through.
+    Raises DefinitionError: for a text that `reading.text.text.read_text` refuses; Spark's own errors pass
+    through.
     """
     bound = dict(frames)
 

@@ -82,6 +82,7 @@ class ArrowRows:
         return pa.schema([*((name, arrow_type(t)) for name, t in self.columns), (ROW_ID, pa.string())])
 
     def _part(self, part: FilePart) -> pa.Table | None:
+        """Returns the rows of one part of a file with their ids; None where only Spark can read them."""
         if part.file.get("partitionValues"):
             # The values of partition columns are in the log and not in the file.
             return None

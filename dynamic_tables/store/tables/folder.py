@@ -196,6 +196,7 @@ class Folder:
         return log
 
     def _define_attached(self, name: str, place: str, order: int, first: str | None) -> TableLog:
+        """Makes the entry of an attached table from the log in its own folder. Raises CorruptTable."""
         log = TableLog(
             name, place, files_of(place, self.session), self._metadata_at, account=self.account_id()
         )

@@ -130,6 +130,7 @@ class RefreshCommits:
         record: RefreshRecord,
         active: ActiveFiles,
     ) -> int:
+        """Commits few new rows without Spark: a file with them, and a `remove` of every other file."""
         folder = self.folder.path_of(table.name)
         with store_errors(table.name):
             rows = with_nulls(as_stored(table.name, contents.table(), stored_columns(table)))
@@ -160,7 +161,7 @@ class RefreshCommits:
     def copy(self, original: DynamicTable, version: int, table: DynamicTable, record: RefreshRecord) -> bool:
         """Commits the files of a version of a table as the contents of a new copy; False if it cannot.
 
-        No rows are read or written: see `store.linked`.
+        No rows are read or written: see `store.tables.linked`.
         """
         log, other = (self.folder.polled(each.name) for each in (original, table))
         first, second = log.newest, other.newest
@@ -212,6 +213,7 @@ class RefreshCommits:
     def _merge_small(
         self, table: DynamicTable, folded: SparkRelation, record: RefreshRecord, active: ActiveFiles
     ) -> int:
+        """Commits few changes without Spark, by `SmallMerge`."""
         folder = self.folder.path_of(table.name)
         with store_errors(table.name):
             merge = SmallMerge(

@@ -139,6 +139,7 @@ def _logged(name: str, commit: LoggedCommit) -> LoggedRefresh | None:
 
 
 def _record(refresh: Mapping[str, object]) -> RefreshRecord:
+    """Returns the record that `to_metadata` wrote. Raises KeyError, TypeError or ValueError."""
     frontier, seconds = refresh["frontier"], refresh["seconds"]
     if not isinstance(frontier, Mapping) or not isinstance(seconds, Mapping):
         raise TypeError("frontier and seconds are objects")

@@ -100,6 +100,7 @@ class TableVersions:
         return found
 
     def _touched(self, table: Stored, start: SourceVersion, end: SourceVersion) -> Touched | None:
+        """Returns the rows as `touched` does, without a look at those that are kept."""
         log = self.folder.log(table.name)
         if not _read_alike(log, start.version) or not _read_alike(log, end.version):
             return None
@@ -289,6 +290,7 @@ class TableVersions:
     def _relation(
         self, table: Stored, rows: FileRows, parts: Sequence[FilePart], ids: bool = True
     ) -> SparkRelation:
+        """Returns the rows of parts of files as a relation; as literals if they are few."""
         frame = rows.rows(parts)
         if frame is None:
             if not _is_padded(table):

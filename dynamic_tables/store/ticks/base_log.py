@@ -65,6 +65,7 @@ def stamp_of(log: TableLog, commit: LoggedCommit) -> Stamp | None:
 
 
 def _decoded(log: TableLog, commit: LoggedCommit, data: Mapping[str, object]) -> Stamp:
+    """Returns the stamp in a commit's metadata. Raises CorruptTable."""
     with decoding(f"{log.name}: the stamp of version {commit.version}"):
         tables = data["tables"]
         if not isinstance(tables, Mapping):

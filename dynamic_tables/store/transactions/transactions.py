@@ -134,6 +134,7 @@ class Transactions:
                 time.sleep(min(LONGEST_PAUSE_S, 0.02 * 2**attempt))
 
     def _run(self, statement: Statement, stamp: Stamp) -> None:
+        """Runs a statement once, as the commit of one part, with its stamp and its fence."""
         # A transaction of one part cannot be undone by another process, and needs no fence against it.
         fence = (stamp.transaction, stamp.part) if stamp.parts > 1 else None
         metadata = json.dumps(stamp.to_metadata())

@@ -89,6 +89,7 @@ class Undoing:
             self._undo_on(name, replace(stamp, part=part, closing=False, undone=True))
 
     def _undo_on(self, name: str, stamp: Stamp) -> None:
+        """Commits the undo of a transaction on one table. Raises StoreError."""
         metadata, fence = json.dumps(stamp.to_metadata()), (stamp.transaction, stamp.parts)
         # Each attempt computes the undo again, because another writer may have changed the same files.
         for _ in range(ATTEMPTS):
