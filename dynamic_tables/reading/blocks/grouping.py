@@ -151,6 +151,7 @@ def _project(names: Names, plan: Plan, items: NamedItems) -> Bound:
 
 
 def _items(names: Names, node: exp.Select, scope: Scope) -> NamedItems:
+    """Returns the items of the select list over the rows of FROM, each with its name, stars expanded."""
     binder = ExpressionBinder(scope.resolve, aggregates=True, windows=True, type_of=names.type_of)
     items: NamedItems = []
     for position, item in enumerate(node.expressions):
@@ -191,6 +192,7 @@ def without_excepted(star: exp.Expr, outputs: Outputs) -> Outputs:
 
 
 def _keys(names: Names, group: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> NamedItems:
+    """Returns the keys of a GROUP BY without grouping sets; ALL stands for each item without an aggregate."""
     for name in parts(group):
         if name not in ("expressions", "all"):
             raise UnsupportedError(name.replace("_", " ").upper())
@@ -205,6 +207,7 @@ def _keys(names: Names, group: exp.Expr, node: exp.Select, items: NamedItems, sc
 
 
 def _key(names: Names, key: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> tuple[str, Expr]:
+    """Returns one key of GROUP BY and a name for its column."""
     key = key.unnest() if isinstance(key.unnest(), exp.Column) else key
     # A whole number is a position in the select list; then comes an output of that name, unless FROM has a
     # column of the name; else it is an expression over FROM.

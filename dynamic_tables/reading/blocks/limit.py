@@ -295,6 +295,7 @@ def _is_output(query: exp.Select, name: str) -> bool:
 
 
 def _column(outputs: Outputs, extra: Outputs, place: int | str | HiddenSortKey) -> Col:
+    """Returns the column of a key of ORDER BY; `extra`: the hidden outputs."""
     match place:
         case HiddenSortKey(index):
             return extra[index][1]

@@ -85,6 +85,7 @@ def over_groups(names: Names, found: Sequence[Beside], over: Over) -> list[Besid
 
 
 def _over(each: Beside, over: Over) -> Beside:
+    """Returns a value or mark whose conditions are written over groups."""
     try:
         match each:
             case ValueBeside(name, value, rows, ties, check):

@@ -110,6 +110,7 @@ class _Outer:
             self._rewrite(part, aliases)
 
     def _rewrite(self, part: exp.Expr, aliases: Collection[str]) -> None:
+        """Renames the outer columns in one clause; `aliases`: outputs, whose names come first there."""
         for node in list(part.find_all(exp.Column)):
             column = self._outside(node, aliases)
             if column is None:
@@ -128,6 +129,7 @@ class _Outer:
             node.replace(name)
 
     def _outside(self, node: exp.Column, aliases: Collection[str]) -> Col | None:
+        """Returns the outer column that a name stands for; None for a name of another kind."""
         if isinstance(node.this, exp.Star):
             return None
         if not node.table and node.name.lower() in aliases:

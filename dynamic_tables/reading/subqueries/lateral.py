@@ -137,6 +137,7 @@ class _Lateral:
         return plan, tuple(outputs)
 
     def _joined(self, query: exp.Select, lateral: exp.Expr, on: exp.Expr | None) -> tuple[Plan, Scope]:
+        """Returns the join with a plain query, FROM and WHERE, on its correlated predicates."""
         names = self.queries.names
         names.branches.add(Branch.LATERAL_ROWS)
         block = bind_block(query, self.queries, self.scope, self.ctes, "LATERAL")

@@ -123,6 +123,7 @@ class Members:
         return MarkBeside(self.queries.names.fresh("mark"), sides.right, sides.on, perhaps)
 
     def _sides(self, plan: Plan, member: Membership) -> Sides:
+        """Returns what a membership compares. Raises UnsupportedError: a query without a rule."""
         query = plain_query(member.query, "IN or EXISTS")
         doubled = isinstance(member.query, exp.Subquery) and isinstance(member.query.this, exp.Subquery)
         if doubled and isinstance(query, exp.Select):

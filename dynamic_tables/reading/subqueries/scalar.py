@@ -173,6 +173,7 @@ class Scalars:
         return name is not None
 
     def _value(self, plan: Plan, query: exp.Expr, *, correlated: bool) -> ValueBeside:
+        """Returns the value of a scalar subquery: of an aggregate over all its rows, or of its only row."""
         if isinstance(query, exp.Select) and len(query.expressions) != 1:
             raise DefinitionError(f"a scalar subquery of {len(query.expressions)} columns; select one")
         if isinstance(query, exp.Select) and _is_one_aggregate(query):

@@ -105,6 +105,7 @@ def parts(node: exp.Expr) -> Iterator[str]:
 
 
 def _parse(text: str) -> list[exp.Expr]:
+    """Returns the syntax trees of the statements in a text. Raises DefinitionError: a syntax error."""
     dialect = SparkText()
     try:
         tokens = dialect.tokenize(text)

@@ -74,6 +74,7 @@ def read_text(text: str, relations: Relations) -> TextQuery:
     texts: dict[str, None] = {}
 
     def visit(current: str, path: tuple[str, ...]) -> tuple[str, ...]:
+        """Collects a text and the views below it; `path`: the views on the way here, to find a circle."""
         texts[current] = None
         names = names_in(current)
         for name in names:

@@ -108,6 +108,7 @@ class ExpressionBinder:
             return unknown
 
     def _known(self, node: exp.Expr) -> Expr:
+        """Returns an expression of the registry. Raises UnsupportedError for all others."""
         kind = type(node)
         if kind in BINARY:
             _only(node, "this", "expression")
@@ -141,6 +142,7 @@ class ExpressionBinder:
             )
 
     def _aggregate(self, name: str, node: exp.Expr) -> Expr:
+        """Returns a plain aggregate of one argument."""
         self._ensure_aggregates(name)
         if node.expressions:
             raise UnsupportedError(f"{name} of several columns")
@@ -209,6 +211,7 @@ def _is(binder: ExpressionBinder, node: exp.Expr) -> Expr:
 
 
 def _in(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Returns `x IN (1, 2)`. IN with a query is refused: where it has a rule, it was made a mark before."""
     if node.args.get("query") is not None:
         raise UnsupportedError("IN (subquery)")
     _only(node, "this", "expressions")
@@ -237,6 +240,7 @@ def _if(binder: ExpressionBinder, node: exp.Expr) -> Expr:
 
 
 def _finish_case(binder: ExpressionBinder, args: list[Expr], otherwise: exp.Expr | None) -> Expr:
+    """Returns a CASE whose values have one common type; `args`: condition, value, condition, value, ..."""
     # `CASE WHEN p THEN 1 END` has ELSE NULL, and NULL takes the type of the other branches.
     untyped = otherwise is None or isinstance(otherwise, exp.Null)
     default = Lit(None, args[1].type) if otherwise is None or untyped else binder.bind(otherwise)

@@ -104,6 +104,7 @@ def _named(node: exp.Window) -> exp.Window:
 
 
 def _function(node: exp.Expr, bind: Bind, bind_aggregate: Bind) -> tuple[Fn | Agg, bool]:
+    """Returns what stands before OVER, a window function or an aggregate, and whether it ignores NULLs."""
     ignores_nulls = isinstance(node, exp.IgnoreNulls)
     while isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
         node = node.this
@@ -131,6 +132,7 @@ def _function(node: exp.Expr, bind: Bind, bind_aggregate: Bind) -> tuple[Fn | Ag
 
 
 def _arguments(name: str, node: exp.Expr, bind: Bind) -> tuple[Expr, ...]:
+    """Returns the arguments of a window function, the constant ones checked."""
     listed = UNDER_NAMES.get(type(node), ())
     for part in parts(node):
         if part not in listed:
@@ -152,6 +154,7 @@ def _arguments(name: str, node: exp.Expr, bind: Bind) -> tuple[Expr, ...]:
 
 
 def _number(name: str, node: exp.Expr) -> Lit:
+    """Returns an argument that must be a constant number, such as the 2 of LAG(x, 2)."""
     negative = isinstance(node, exp.Neg)
     digits = node.this if negative else node
     least = 1 if name in ("ntile", "nth_value") else None
@@ -173,6 +176,7 @@ def _key(node: exp.Expr, bind: Bind) -> SortKey:
 
 
 def _frame(spec: exp.Expr, bind: Bind, order: Sequence[SortKey]) -> Frame:
+    """Returns the frame of an OVER. Raises DefinitionError: one that Spark refuses."""
     for name in parts(spec):
         if name not in ("kind", "start", "start_side", "end", "end_side"):
             raise UnsupportedError(f"a frame with {name.upper()}")
@@ -207,6 +211,7 @@ def _place_of(end: FrameEnd) -> float:
 
 
 def _end(value: object, side: str, unit: str, bind: Bind, order: Sequence[SortKey]) -> FrameEnd:
+    """Returns one end of a frame."""
     match value:
         case "UNBOUNDED":
             return FrameEnd(f"UNBOUNDED {side}")
@@ -240,6 +245,7 @@ def _interval(node: exp.Interval, side: str, unit: str, order: Sequence[SortKey]
 
 
 def _ensure_a_distance(distance: Lit, unit: str, order: Sequence[SortKey]) -> None:
+    """Raises DefinitionError or UnsupportedError for a distance that does not suit the key of the order."""
     if unit == "ROWS":
         if distance.type.kind not in INTEGRAL:
             raise DefinitionError(f"a ROWS frame of {distance.value!s} rows; write a whole number")
