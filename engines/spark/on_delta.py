@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 PROPERTIES: Mapping[str, str] = {"delta.checkpointInterval": "1000"}
 """A scenario has tens of commits: checkpoints would cost more than they save."""
 
+ATTACHED: Mapping[str, str] = {**PROPERTIES, "delta.enableRowTracking": "true"}
+"""Of tables that other programs have made, as their owners give them to dynamic tables."""
+
 BEFORE_ALL = -1
 """The logical time at which base tables are created: no step of a scenario is that early."""
 
@@ -74,6 +77,7 @@ class OnDelta(AccountAdapter):
         self.clock = SimulatedClock(BEFORE_ALL)
         self._resources = ExitStack()
         self._resources.callback(shutil.rmtree, path, ignore_errors=True)
+        self._resources.callback(shutil.rmtree, self.others, ignore_errors=True)
         self.variant = variant.watched(self.watch())
         self.scenario = scenario
         self.processes = 0
@@ -85,13 +89,29 @@ class OnDelta(AccountAdapter):
         self.elsewhere: Account | None = None
         self.outrun = Outrun(self._kept_store, variant.own_commit)
         self._known: set[str] = set()
+        self._attached: set[str] = set()
         # The newest version of each base table after each commit, read from the log and not from the engine:
         # an engine that overlooks a version must not make the judge overlook it.
         self._written: dict[str, list[tuple[int, int]]] = {}
 
     def create_table(self, table: Table, sql: str) -> None:
-        """Creates a base table through the account; the engine writes the statement itself."""
-        self.account.create_base_table(table.name, [(c.name, str(c.type)) for c in table.columns])
+        """Creates a base table: through the account, or one in four by Spark elsewhere, and attaches it."""
+        if self.scenario is None or crc32(f"{self.scenario.name} {table.name} attached".encode()) % 4:
+            self.account.create_base_table(table.name, [(c.name, str(c.type)) for c in table.columns])
+        else:
+            self._attach(table)
+
+    def _attach(self, table: Table) -> None:
+        """Creates a Delta table beside the account's folder; its texts are VARCHAR in every second column."""
+        place = self.others / table.name
+        columns = ", ".join(
+            f"{column.name} {'VARCHAR(4000)' if column.type == STRING and number % 2 else column.type}"
+            for number, column in enumerate(table.columns)
+        )
+        properties = ", ".join(f"'{name}' = '{value}'" for name, value in ATTACHED.items())
+        self.spark.sql(f"CREATE TABLE delta.`{place}` ({columns}) USING delta TBLPROPERTIES ({properties})")
+        self._attached.add(table.name)
+        self.account.attach(table.name, str(place))
 
     def commit(self, transaction: Transaction) -> Mapping[str, int]:
         """Applies a transaction; returns the newest versions of its tables. Raises StoreError."""
@@ -204,7 +224,7 @@ class OnDelta(AccountAdapter):
 
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns the rows of the newest version, read by delta-rs."""
-        return read_rows(self.path / name, self._last_version(name), columns)
+        return read_rows(self._place(name), self._last_version(name), columns)
 
     def rows_at(self, name: str, timestamp: int, columns: Sequence[Column]) -> Iterable[Row] | None:
         """Returns the rows as users read them, by Spark. Raises RefreshFailed."""
@@ -221,7 +241,7 @@ class OnDelta(AccountAdapter):
 
     def newest(self, name: str) -> int | None:
         """Returns the last version in the log; None where there is no such table."""
-        return self._last_version(name) if (self.path / name / "_delta_log").is_dir() else None
+        return self._last_version(name) if (self._place(name) / "_delta_log").is_dir() else None
 
     def effective_action(self, table: engine.DynamicTable, version: int, reported: Action) -> Action:
         """The action that Delta's own record of the commit shows.
@@ -252,8 +272,17 @@ class OnDelta(AccountAdapter):
         """Closes the store and removes the folder."""
         self._resources.close()
 
+    @property
+    def others(self) -> Path:
+        """The folder of tables that are not the account's own."""
+        return self.path.with_name(f"{self.path.name}-others")
+
+    def _place(self, name: str) -> Path:
+        """Where a table lies."""
+        return (self.others if name in self._attached else self.path) / name
+
     def _last_version(self, name: str) -> int:
-        return newest_version(self.path / name)
+        return newest_version(self._place(name))
 
     def _restored(self, name: str, to: int) -> str:
         """The version of a base table at a logical time, as RESTORE names it."""
@@ -261,7 +290,7 @@ class OnDelta(AccountAdapter):
         return f"VERSION AS OF {version}"
 
     def _actions(self, name: str, version: int) -> list[tuple[str, dict[str, object]]]:
-        log = self.path / name / "_delta_log" / f"{version:020d}.json"
+        log = self._place(name) / "_delta_log" / f"{version:020d}.json"
         lines = (json.loads(line) for line in log.read_text(encoding="utf-8").splitlines())
         return [(kind, body) for line in lines for kind, body in line.items()]
 
