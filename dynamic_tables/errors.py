@@ -91,6 +91,10 @@ class StoreError(DynamicTablesError):
     """
 
 
+class WriteConflict(StoreError):
+    """A write that Delta refused because another writer had committed first; the store runs it again."""
+
+
 class SlowCapture(UserWarning):
     """A base table without row ids: its changes are found by comparing whole versions. It is a warning."""
 

@@ -55,7 +55,8 @@ def touched_files(log: TableLog, start: int, end: int) -> tuple[TouchedFile, ...
     """
     commits = [log.actions(version) for version in range(start + 1, end + 1)]
     logged = [commit for version in range(start + 1, end + 1) if (commit := log.commit(version)) is not None]
-    if not all(commit.meant for commit in logged):
+    if len(logged) != len(commits) or not all(commit.meant for commit in logged):
+        # Also where not every commit was polled: then the places below would be those of other commits.
         return None
     changing = [place for place, commit in enumerate(logged) if commit.changes_rows]
     files: FileStates = {}

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dynamic_tables.errors import StoreError
+from dynamic_tables.errors import StoreError, WriteConflict
+
+CONFLICT = re.compile(
+    r"\w*(Concurrent|MetadataChanged)\w*Exception\b|\w+: \[DELTA_(CONCURRENT|METADATA_CHANGED)"
+)
+"""How the error begins by which Delta refuses a write because another writer committed first."""
 
 LONGEST = 400
 PACKAGES = frozenset({"pyspark", "py4j", "delta", "pyarrow"})
@@ -15,7 +21,8 @@ PACKAGES = frozenset({"pyspark", "py4j", "delta", "pyarrow"})
 def store_errors(what: str = "") -> Iterator[None]:
     """Raises StoreError for every error of pyspark, py4j or the file system; `what` names the object.
 
-    A conflict with another writer keeps the name of Delta's exception, such as ConcurrentAppendException.
+    A conflict with another writer keeps the name of Delta's exception, such as ConcurrentAppendException,
+    and is a WriteConflict.
     """
     try:
         yield
@@ -23,7 +30,10 @@ def store_errors(what: str = "") -> Iterator[None]:
         # The exception classes of py4j are no import of this package: the name of the module decides.
         if not isinstance(error, OSError) and type(error).__module__.split(".")[0] not in PACKAGES:
             raise
-        raise StoreError(f"{what}: {one_line(error)}" if what else one_line(error)) from error
+        text = one_line(error)
+        # By the words of Delta's error alone: `what` may hold a statement that names a table ConcurrentUsers.
+        kind = WriteConflict if CONFLICT.match(text) else StoreError
+        raise kind(f"{what}: {text}" if what else text) from error
 
 
 def one_line(error: BaseException) -> str:

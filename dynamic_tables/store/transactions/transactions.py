@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dynamic_tables.errors import StoreError
+from dynamic_tables.errors import StoreError, WriteConflict
 from dynamic_tables.moment import moment
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.schedule.clock import Clock
@@ -29,9 +29,6 @@ from dynamic_tables.store.transactions.undoing import Undoing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "Concurrent", "MetadataChangedException")
-"""Words in the errors by which Delta refuses a write because another writer committed first."""
 
 ATTEMPTS = 12
 """How often a statement is run again after another writer was faster."""
@@ -128,8 +125,8 @@ class Transactions:
             try:
                 write()
                 return
-            except StoreError as error:
-                if attempt == ATTEMPTS or not any(word in str(error) for word in CONFLICTS):
+            except WriteConflict:
+                if attempt == ATTEMPTS:
                     raise
                 time.sleep(min(LONGEST_PAUSE_S, 0.02 * 2**attempt))
 
