@@ -325,7 +325,7 @@ def _neighbours(graph: Polygraph, rows: Ints, second_first: Bools, order: Ints) 
     is tested, the earliest that is known to be later than the first of the pair. If it does not lie between,
     the pair counts as neighbours: an arc too many does no harm.
 
-    `rows`: places in `graph.pair`. `second_first`: by row, whether the second transaction wrote first.
+    `rows`: places in `pair` of the graph. `second_first`: by row, whether the second transaction wrote first.
     """
     place = np.empty(graph.vertices, np.int64)
     place[order] = np.arange(len(order))

@@ -60,7 +60,7 @@ FLOAT_SUMS = frozenset("SUM AVG STDDEV_SAMP STDDEV_POP VAR_SAMP VAR_POP COVAR_SA
 class Agg:
     """An aggregate, only allowed in an Aggregate node. `arg` None means COUNT(*).
 
-    `extra`: its further arguments, as `plan.aggregate_forms` describes them.
+    `extra`: its further arguments, as `reading.values.aggregate_forms` describes them.
     """
 
     name: str

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 class DeltaStore:
     """A `Store` in a folder.
 
-    It works in a session of its own beside the one given: see `store.own_session`. Beside a session that is
+    It works in a session of its own beside the one given: see `store.spark.own_session`. Beside a session that is
     opened on demand its own is opened on demand. `strict_merge`: MERGE refuses changes that do not fit the
     contents. `properties`: Delta properties of every table that it creates, such as
     `delta.checkpointInterval`. `session_of`, `own_commit`: the functions `own_session` and `own_commit`,
@@ -313,7 +313,7 @@ class DeltaStore:
         self.time.decide(timestamp)
 
     def readable(self, name: str, version: SourceVersion) -> bool:
-        """Tells whether log and files still hold a version, as far as `store.readable` checks."""
+        """Tells whether log and files still hold a version, as far as `store.rows.readable` checks."""
         with store_errors(name):
             return is_readable(self.folder.polled(name), self.folder.files_of(name), version.version)
 

@@ -247,7 +247,7 @@ class TextAnalyzer(Protocol):
         """Returns names and types of the result. Raises DefinitionError for a text that is refused."""
 
     def type_of(self, expression: str, columns: Columns) -> Type | None:
-        """Returns the type of an expression over some columns (see `plan.passed.TypeOf`)."""
+        """Returns the type of an expression over some columns (see `reading.values.passed.TypeOf`)."""
 
     def misread(self, text: str, query: BoundQuery) -> str:
         """Returns how the plan of a text differs from what the text means to Spark; empty if it does not."""
