@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -183,16 +183,35 @@ STATEMENTS = (
 )
 
 
+DYNAMIC = (
+    "SETUP: CREATE DYNAMIC TABLE d AS SELECT id, n FROM t",
+    "SETUP: CREATE DYNAMIC TABLE e AS SELECT d.n + u.a AS both FROM d, u",
+)
+OF_DYNAMIC = (
+    "ALTER DYNAMIC TABLE d REFRESH",
+    "ALTER DYNAMIC TABLE e REFRESH",
+    "ALTER DYNAMIC TABLE e REFRESH",
+    "SELECT * FROM e",
+)
+
+
 def random_script(random: Random) -> Script:
-    """Returns two or three transactions of one to three statements over two tables."""
+    """Returns two or three transactions of one to three statements over two tables.
+
+    In every second script two dynamic tables, one above the other, are refreshed and read as well.
+    """
     lines = [
         "SETUP: CREATE TABLE t (id INT, n INT)",
         "SETUP: INSERT INTO t VALUES (1, 0), (2, 0)",
         "SETUP: CREATE TABLE u (a INT)",
         "SETUP: INSERT INTO u VALUES (1)",
     ]
+    drawn_from: Sequence[str] = STATEMENTS
+    if random.random() < 0.5:
+        lines += DYNAMIC
+        drawn_from = (*STATEMENTS, *OF_DYNAMIC, *OF_DYNAMIC)
     for number in range(1, random.randint(2, 3) + 1):
-        statements = [random.choice(STATEMENTS) for _ in range(random.randint(1, 3))]
+        statements = [random.choice(drawn_from) for _ in range(random.randint(1, 3))]
         if len(statements) > 1 or random.random() < 0.5:
             end = random.choice(("COMMIT", "COMMIT", "ROLLBACK"))
             statements = ["BEGIN", *statements, end]

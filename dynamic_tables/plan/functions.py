@@ -179,7 +179,7 @@ CASE = "case"
 IN = "in"
 CAST = "cast"
 PASSED = "passed"
-"""An expression that Spark evaluates as it is written; its first argument is the text (see `reading.values.passed`)."""
+"""An expression that Spark evaluates as written; its first argument is the text (`reading.values.passed`)."""
 
 GROUPING = "grouping"
 """Stands for GROUPING and GROUPING_ID of its arguments until the sets are known; no argument: all keys."""

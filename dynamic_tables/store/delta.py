@@ -62,9 +62,9 @@ if TYPE_CHECKING:
 class DeltaStore:
     """A `Store` in a folder.
 
-    It works in a session of its own beside the one given: see `store.spark.own_session`. Beside a session that is
-    opened on demand its own is opened on demand. `strict_merge`: MERGE refuses changes that do not fit the
-    contents. `properties`: Delta properties of every table that it creates, such as
+    It works in a session of its own beside the one given: see `store.spark.own_session`. Beside a session
+    that is opened on demand its own is opened on demand. `strict_merge`: MERGE refuses changes that do not
+    fit the contents. `properties`: Delta properties of every table that it creates, such as
     `delta.checkpointInterval`. `session_of`, `own_commit`: the functions `own_session` and `own_commit`,
     which tests replace; `sizes` too. One thread at a time may use a store (the account sees to it); several
     stores may be used at once.

@@ -7,9 +7,10 @@ history that is fine. These laws say what each statement may do, from the statem
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dvs_model.histories.draft import Name
 from protocols.read_committed.machine import Machine
 from protocols.read_committed.script import Kind, Statement, Step
 from protocols.read_committed.state import Contents, Row, Session
@@ -76,9 +77,11 @@ def broken(held: Before, machine: Machine, step: Step) -> str:
         if event.kind in ("c", "a")
     }
     due = _due(held, statement)
-    wrong = _ends(held, ended, due) or _rows(held, machine, ended, due, statement)
+    wrong = _ends(held, ended, due) or _rows(held, machine, ended, due, statement) or _both(machine)
     if not wrong and statement.kind is Kind.DDL:
         wrong = _tables(held, machine, statement) or _left(machine.session(step.session))
+    if not wrong and statement.kind is Kind.REFRESH:
+        wrong = _apart(held, machine, step, statement.word("table").lower())
     return wrong and f"{step.session}: {statement.text}: {wrong}"
 
 
@@ -128,6 +131,44 @@ def _rows(
                 )
     lost = [name for name in expected if name not in machine.committed and name != dropped]
     return f"table {lost[0]} is gone after it" if lost else ""
+
+
+def _both(machine: Machine) -> str:
+    """Tells whether two sessions have changed one row at once, which locks are there to prevent."""
+    changed: dict[tuple[str, str], tuple[str, int]] = {}
+    for session in machine.sessions.values():
+        for transaction in session.open:
+            for name, rows in transaction.changes.items():
+                for identity in rows:
+                    other, number = changed.setdefault((name, identity), (session.name, transaction.number))
+                    if other != session.name:
+                        numbers = f"T{number} and T{transaction.number}"
+                        return f"{numbers} have both changed row {identity} of table {name}"
+    return ""
+
+
+def _apart(held: Before, machine: Machine, step: Step, name: str) -> str:
+    """Tells whether a refresh has read a dynamic table that it has not refreshed to its own data timestamp.
+
+    Nothing is said of a refresh that failed or waits: the table has the version that it had.
+    """
+    session = machine.session(step.session)
+    after: list[Mapping[str, Mapping[str, Row]]] = [each.changes for each in reversed(session.open)]
+    before = [held.open[number][1] for number in reversed(held.own)]
+    version = _version([*after, machine.committed], name)
+    if version is None or version == _version([*before, held.committed], name):
+        return ""
+    for other in machine.dynamic.upstream(name):
+        read = _version([*after, machine.committed], other)
+        if read is None or read.txn != version.txn:
+            return f"{name} was refreshed in T{version.txn}, and {other}, which it reads, was not"
+    return ""
+
+
+def _version(layers: Sequence[Mapping[str, Mapping[str, Row]]], name: str) -> Name | None:
+    """The version of a dynamic table, from the first of some layers of rows that has the table."""
+    rows = next((layer[name] for layer in layers if layer.get(name)), {})
+    return next((row.version for row in rows.values()), None)
 
 
 def _tables(held: Before, machine: Machine, statement: Statement) -> str:
