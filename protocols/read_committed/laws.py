@@ -15,7 +15,11 @@ from protocols.read_committed.machine import Machine
 from protocols.read_committed.script import Kind, Statement, Step
 from protocols.read_committed.state import Contents, Row, Session
 
-TABLE = re.compile(r"(?P<word>CREATE|DROP)\s+(?P<dynamic>DYNAMIC\s+)?TABLE\s+(?P<name>\w+)\b", re.IGNORECASE)
+TABLE = re.compile(
+    r"(?P<word>CREATE|DROP)\s+(?P<dynamic>DYNAMIC\s+)?TABLE\s+(IF\s+(NOT\s+)?EXISTS\s+)?"
+    r"(?:\w+\.)*\"?(?P<name>\w+)",
+    re.IGNORECASE,
+)
 
 JUDGED = (
     Kind.SELECT,
@@ -46,13 +50,18 @@ class Before:
 
 
 def before(machine: Machine, step: Step) -> Before | None:
-    """Returns what a machine holds before a step; None: the step has no law."""
+    """Returns what a machine holds before a step; None: the step has no law.
+
+    Nor has a step beside a procedure that waits: it may go on in this step, and do whatever it says.
+    """
     if step.statement is None or step.statement.kind not in JUDGED:
         return None
     session = machine.session(step.session)
     if session.lost or session.in_procedure or session.abort_on_error:
         return None
     sessions = machine.sessions.values()
+    if any(one.waiting is not None and (one.in_procedure or one.queue) for one in sessions):
+        return None
     return Before(
         committed=machine.committed,
         open={
@@ -103,7 +112,7 @@ def _ends(held: Before, ended: Mapping[int, bool], due: Mapping[int, bool]) -> s
             return f"T{number} must {must} by it"
     for number in ended.keys() - due.keys():
         # What waited may go on and end by itself, and so may what began in this step.
-        if number <= held.last and held.open[number][0] not in held.waiting:
+        if number in held.open and held.open[number][0] not in held.waiting:
             return f"T{number} ends with it"
     return ""
 
@@ -174,7 +183,7 @@ def _version(layers: Sequence[Mapping[str, Mapping[str, Row]]], name: str) -> Na
 def _tables(held: Before, machine: Machine, statement: Statement) -> str:
     """Tells whether CREATE TABLE and DROP TABLE have made or dropped their table."""
     found = TABLE.match(statement.text)
-    if found is None or found["dynamic"]:
+    if found is None or found["dynamic"] or machine.lines[-1].outcome.startswith("fails"):
         return ""
     name, creates = found["name"].lower(), found["word"].upper() == "CREATE"
     if creates:

@@ -638,3 +638,48 @@ def test_explore_finds_a_mistake_of_ddl_by_the_command(tmp_path: Path) -> None:
     wrong = CliRunner().invoke(main, [*command, "--fault", "ddl-rolls-back"])
     assert wrong.exit_code == 1
     assert json.loads(wrong.output)["broken"]
+
+
+PROCEDURES = {
+    "of a lost session": """
+        SETUP: CREATE TABLE u (a INT)
+        SETUP: CREATE PROCEDURE p() AS 'UPDATE t SET n = n + 1; CALL SYSTEM$ABORT_TRANSACTION(T3)'
+        T1: BEGIN
+        T1: UPDATE t SET n = 7
+        T3: BEGIN
+        T3: INSERT INTO u VALUES (4)
+        T3: DISCONNECT
+        T2: CALL p()
+        T1: COMMIT
+    """,
+    "that drops a table": """
+        SETUP: CREATE TABLE u (a INT)
+        SETUP: CREATE PROCEDURE p() AS 'UPDATE t SET n = n + 1; DROP TABLE u'
+        T1: BEGIN
+        T1: UPDATE t SET n = 7
+        T2: CALL p()
+        T1: COMMIT
+    """,
+}
+
+
+@pytest.mark.parametrize("script", PROCEDURES.values(), ids=PROCEDURES)
+def test_what_a_procedure_does_when_it_wakes_is_no_mistake_of_the_step(script: str) -> None:
+    """A procedure that waited goes on in the step of another session, and may end or drop anything."""
+    assert played(script).broken == ()
+    assert explore(script_of(TABLE + script), most=40).broken == {}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE IF EXISTS u",
+        "CREATE TABLE IF NOT EXISTS w (a INT)",
+        'DROP TABLE "u"',
+        "CREATE TABLE w AS SELECT * FROM t",
+        "CREATE TABLE w (a NOTYPE)",
+    ],
+)
+def test_ddl_in_other_words_breaks_no_law(statement: str) -> None:
+    script = f"SETUP: CREATE TABLE u (id INT)\nT1: UPDATE t SET n = 2\nT1: {statement}\n"
+    assert played(script).broken == ()
