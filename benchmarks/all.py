@@ -144,6 +144,8 @@ def value_of(result: Mapping[str, Any]) -> str:
 def main(measure: str, write: bool) -> None:
     """Show, measure or write the current numbers."""
     rows = read_rows()
+    if measure and not any(measure in f"{row.area}: {row.what}" for row in rows):
+        raise click.UsageError(f"no row has the text {measure!r}; without --measure all are shown")
     if measure:
         rows = [measured(row) if measure in f"{row.area}: {row.what}" else row for row in rows]
         ROWS.write_text(rows_text(rows), encoding="utf-8")

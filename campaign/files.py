@@ -16,6 +16,14 @@ STREAMS = frozenset({"/dev/stdout", "/dev/stderr"})
 """Names of what the shell has opened for this process; they may lead to regular files."""
 
 
+def make_folder(path: Path) -> None:
+    """Makes a folder, and those around it, unless it is there. Raises CampaignError naming the path."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CampaignError(f"cannot make the folder {path}: {error.strerror}; give another one") from error
+
+
 def write_text(path: Path, text: str) -> None:
     """Writes a file of text as `write_bytes` does."""
     write_bytes(path, text.encode())

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 from rich.text import Text
 
 from campaign.cli import options
@@ -18,7 +17,7 @@ from campaign.cli.terminal import print_table
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from campaign.runs.campaign import run_plan
 from campaign.runs.journal import JOURNAL_FILE
-from campaign.runs.options import CampaignOptions, resumed
+from campaign.runs.options import MOST_WORLDS, CampaignOptions, resumed
 from campaign.runs.spread import ALL
 from reports.findings import group_text, replay_command
 from reports.json_summary import summary_object
@@ -41,7 +40,7 @@ from workload.outcomes.run_verdict import amplified_percent, run_verdict, worst
 )
 @click.option(
     "--worlds",
-    type=click.IntRange(2, 5000),
+    type=click.IntRange(2, MOST_WORLDS),
     default=200,
     help="How many databases `--lift databases` judges in one run.",
 )
@@ -92,7 +91,7 @@ def command(out: Path, resume: bool, as_json: bool, **values: Any) -> ExitCode:
     """
     wanted = CampaignOptions(**values)
     if resume:
-        wanted = resumed(wanted, out, given)
+        wanted = resumed(wanted, out, options.given)
     all_tiers = wanted.tier == ALL
     campaign = partial(
         run_plan,
@@ -116,11 +115,6 @@ def command(out: Path, resume: bool, as_json: bool, **values: Any) -> ExitCode:
         objects = [summary_object(summary) for summary in summaries]
         click.echo(json.dumps(objects if all_tiers else objects[0]))
     return EXIT_CODES[worst(run_verdict(summary).decision for summary in summaries)]
-
-
-def given(option: str) -> bool:
-    """Whether the user gave an option of the current command."""
-    return click.get_current_context().get_parameter_source(option) is not ParameterSource.DEFAULT
 
 
 def print_summary(summary: RunSummary, out: Path) -> None:

@@ -14,11 +14,12 @@ from rich.text import Text
 
 from campaign.cli import options
 from campaign.cli.terminal import print_table
+from campaign.errors import CampaignError
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from campaign.failures.folders import SCENARIO_FILE
 from campaign.faults import FAULTS, faults_on, known_faults
 from campaign.faults.missing import MISSING
-from campaign.files import write_text
+from campaign.files import make_folder, write_text
 from campaign.mutants.cases import CaseHunt, hunt_cases, known
 from campaign.mutants.hunt import HuntResult, hunt_all
 from campaign.mutants.kinds import ENGINE, KINDS, FaultKind
@@ -30,6 +31,9 @@ from workload.codec import scenario_to_json
 from workload.outcomes.run_verdict import worst
 
 STYLES = {HuntVerdict.KILLED: "", HuntVerdict.SURVIVED: "bold red", HuntVerdict.UNDECIDED: "yellow"}
+
+OF_THE_ENGINE = ("tier", "profile", "workers", "validations")
+"""Options that say how the engine's faults are hunted; the other kinds have no use for them."""
 
 Score = dict[str, Any]
 """The result for one planted fault as JSON data; the tables print it too."""
@@ -138,8 +142,13 @@ def command(
     """
     of_kind = KINDS.get(kind)
     if listing:
-        list_faults(of_kind)
+        list_faults(of_kind, as_json)
         return ExitCode.OK
+    if of_kind is not None and (foreign := [each for each in OF_THE_ENGINE if options.given(each)]):
+        raise CampaignError(f"--{foreign[0]} is about the engine; leave it out with --kind {kind}")
+    if out is not None:
+        # Before the hunt, whose results would be lost.
+        make_folder(out)
     if of_kind is None:
         unit = "scenario"
         results = hunt_all(
@@ -174,14 +183,20 @@ def command(
     return EXIT_CODES[worst(HuntVerdict(score["verdict"]).decision for score in scores)]
 
 
-def list_faults(kind: FaultKind | None) -> None:
+def list_faults(kind: FaultKind | None, as_json: bool) -> None:
     """Prints one line for each planted fault, and for each known bug that cannot be planted.
 
     `kind`: None for the engine.
     """
-    for name, wrong in ({f.name: f.wrong for f in FAULTS.values()} if kind is None else kind.faults).items():
+    faults = {name: fault.wrong for name, fault in FAULTS.items()} if kind is None else kind.faults
+    missing = MISSING if kind is None else {}
+    if as_json:
+        listed = [{"fault": name, "wrong": wrong} for name, wrong in faults.items()]
+        click.echo(json.dumps({"faults": listed, "missing": dict(missing)}))
+        return
+    for name, wrong in faults.items():
         click.echo(f"{name}: {wrong}")
-    for name, reason in MISSING.items() if kind is None else ():
+    for name, reason in missing.items():
         click.echo(f"not planted: {name}: {reason}")
 
 

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from generators.profiles import PROFILES
 
@@ -98,6 +99,11 @@ shrink_budget = click.option(
     "--shrink-budget", type=Duration(), default="2m", help="How long to shrink failures after each campaign."
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout instead of text.")
+
+
+def given(option: str) -> bool:
+    """Whether the user gave an option of the current command."""
+    return click.get_current_context().get_parameter_source(option) is not ParameterSource.DEFAULT
 
 
 @contextmanager

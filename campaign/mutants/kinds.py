@@ -18,7 +18,7 @@ from campaign.faults.intents import INTENT_FAULTS
 from campaign.faults.read_committed import READ_COMMITTED_FAULTS
 from campaign.mutants import histories
 from campaign.protocols.intents import intents_of_case, smallest_intents, what_is_wrong
-from campaign.protocols.read_committed import search_scripts
+from campaign.protocols.read_committed import random_script, search_scripts
 from campaign.soak.faults import FAULTS as SCHEDULE_FAULTS
 from campaign.soak.file import plan_to_json
 from campaign.soak.plan import Plan, plan_of
@@ -134,8 +134,22 @@ def _interleaving_wrong(fault: str | None, seed: int, number: int) -> str:
     return broken[0].law if broken else ""
 
 
-def _as_it_is(fault: str, seed: int, number: int, attempts: int) -> Reproduction:
-    return Reproduction()
+def _script_as_it_is(fault: str, seed: int, number: int, attempts: int) -> Reproduction:
+    script = random_script(Random(f"{seed} {number}"))
+    lines = [f"SETUP: {each.text}" for each in script.setup]
+    lines += [f"{step.session}: {step.statement.text}" for step in script.steps if step.statement is not None]
+    return Reproduction(
+        size={"statements": len(script.steps)}, text="".join(f"{line}\n" for line in lines), suffix=".txt"
+    )
+
+
+def _interleaving_as_it_is(fault: str, seed: int, number: int, attempts: int) -> Reproduction:
+    every = _every_interleaving()
+    broken, _ = verified(every[(seed + number) % len(every)], PROTOCOL_FAULTS[fault].model)
+    lines = [str(broken[0].interleaving), broken[0].law, *broken[0].steps]
+    return Reproduction(
+        size={"steps": len(broken[0].steps)}, text="".join(f"{line}\n" for line in lines), suffix=".txt"
+    )
 
 
 KINDS: Mapping[str, FaultKind] = {
@@ -166,7 +180,7 @@ KINDS: Mapping[str, FaultKind] = {
             most=2000,
             faults={name: fault.wrong for name, fault in PROTOCOL_FAULTS.items()},
             wrong=_interleaving_wrong,
-            smallest=_as_it_is,
+            smallest=_interleaving_as_it_is,
         ),
         FaultKind(
             name="intents",
@@ -184,7 +198,7 @@ KINDS: Mapping[str, FaultKind] = {
             most=200,
             faults={name: fault.wrong for name, fault in READ_COMMITTED_FAULTS.items()},
             wrong=_script_wrong,
-            smallest=_as_it_is,
+            smallest=_script_as_it_is,
         ),
     )
 }

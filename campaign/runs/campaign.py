@@ -25,7 +25,9 @@ from campaign.runs.plan import CampaignPlan, JudgedScenario
 from campaign.runs.runner import run
 from campaign.runs.spread import ALL
 from campaign.runs.tally import Tally
+from engines.errors import EngineError
 from generators.generate import scenario_at
+from workload.errors import WorkloadError
 from workload.outcomes.results import OutcomeClass, RunSummary
 
 AFTER_INTERRUPT = 10.0
@@ -49,16 +51,20 @@ def run_campaign(
     """
     if options.tier == ALL:
         raise CampaignError(f"run_campaign runs one tier, and was given {ALL!r}; call it once for each tier")
-    ((plan, spec),) = options.campaigns()
-    return run_plan(
-        plan,
-        spec,
-        None if out is None else Path(out),
-        progress,
-        shrinking=options.shrinking,
-        ignored=options.known_failures(),
-        options=options.as_json(),
-    )
+    try:
+        ((plan, spec),) = options.campaigns()
+        return run_plan(
+            plan,
+            spec,
+            None if out is None else Path(out),
+            progress,
+            shrinking=options.shrinking,
+            ignored=options.known_failures(),
+            options=options.as_json(),
+        )
+    except (EngineError, WorkloadError) as error:
+        # An engine that is unknown or does not start, a profile that is none.
+        raise CampaignError(str(error)) from error
 
 
 def run_plan(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -23,6 +24,25 @@ CHUNKS_ON_CLUSTER = 16
 """Chunks of scenarios under way at once on a cluster, unless --workers gives another number."""
 
 DEFAULT_SCENARIOS = 200
+
+MOST_WORLDS = 5000
+"""The most databases that are lifted into one: with more, one refresh takes minutes."""
+
+LEAST = {
+    "scenarios": 1,
+    "budget": 0,
+    "least": 1,
+    "workers": 1,
+    "first": 0,
+    "shrink": 0,
+    "shrink_budget": 0,
+    "worlds": 2,
+    "seed": -math.inf,
+}
+"""The least value of each number; seconds must be more than 0."""
+
+OPTIONAL = ("scenarios", "budget", "least", "workers")
+"""The numbers that may be None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,12 +108,20 @@ class CampaignOptions:
 
     def _require_possible_values(self) -> None:
         """Raises CampaignError where a value is impossible, as the command line does too."""
-        for name in ("scenarios", "budget", "least", "workers"):
+        for name, least in LEAST.items():
             value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise CampaignError(f"{name} is {value}; give a number above 0, or None for the default")
-        if self.first < 0 or self.shrink < 0:
-            raise CampaignError(f"first is {self.first} and shrink is {self.shrink}; neither can be negative")
+            whole = name not in ("budget", "shrink_budget")
+            possible = isinstance(value, int) or (not whole and isinstance(value, float))
+            if value is None and name in OPTIONAL:
+                continue
+            if not possible or not least <= value < math.inf or (value == 0 and not whole):
+                kind = "a whole number" if whole else "seconds"
+                raise CampaignError(f"{name} is {value!r}; give {kind} of {least} or more")
+        if self.worlds > MOST_WORLDS:
+            raise CampaignError(f"worlds is {self.worlds}; give at most {MOST_WORLDS}")
+        given: object = self.faults
+        if isinstance(given, str):
+            raise CampaignError(f"faults is the text {given!r}; give a tuple of names")
         if self.lift not in (None, *(lifting.value for lifting in Lifting)):
             known = ", ".join(lifting.value for lifting in Lifting)
             raise CampaignError(f"lift is {self.lift!r}; choose one of {known}, or None for the tier's own")

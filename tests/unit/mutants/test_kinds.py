@@ -14,6 +14,7 @@ from campaign.errors import CampaignError
 from campaign.mutants.cases import hunt_cases, known
 from campaign.mutants.kinds import KINDS, FaultKind
 from campaign.mutants.verdict import HuntVerdict
+from tests.schemas import unlike
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
@@ -38,7 +39,12 @@ def test_a_kill_means_nothing_where_the_right_one_is_wrong_too() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "fault", "suffix"),
-    [("schedule", "resume-from-now", ".json"), ("intents", "intents-one-pass", ".adya")],
+    [
+        ("schedule", "resume-from-now", ".json"),
+        ("protocol", "published-one-by-one", ".txt"),
+        ("intents", "intents-one-pass", ".adya"),
+        ("read-committed", "ddl-rolls-back", ".txt"),
+    ],
 )
 def test_the_command_shows_the_smallest_case(kind: str, fault: str, suffix: str, tmp_path: Path) -> None:
     command = [
@@ -58,6 +64,33 @@ def test_the_command_shows_the_smallest_case(kind: str, fault: str, suffix: str,
     assert (result.exit_code, score["verdict"], score["most"] > 1) == (0, "killed", True)
     assert score["reproduction"]
     assert (tmp_path / f"{fault}{suffix}").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--kind", "schedule", "--tier", "delta"), "--tier is about the engine"),
+        (("--kind", "intents", "--profile", "quick"), "--profile is about the engine"),
+        (("--kind", "intents", "--out", "{file}"), "cannot make the folder"),
+        (
+            ("--kind", "intents", "--fault", "no-locks"),
+            "no planted fault named 'no-locks' in data-plane intents",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_the_hunt(
+    arguments: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    result = CliRunner().invoke(main, ["mutants", *(each.format(file=file) for each in arguments)])
+    assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
+
+
+def test_the_list_is_data_as_well() -> None:
+    printed = CliRunner().invoke(main, ["mutants", "--kind", "schedule", "--list", "--json"]).stdout
+    assert [fault["fault"] for fault in json.loads(printed)["faults"]] == list(KINDS["schedule"].faults)
+    assert unlike("mutants", printed) == ""
 
 
 def test_time_over_is_undecided() -> None:

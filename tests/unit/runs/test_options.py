@@ -35,6 +35,14 @@ def test_a_campaign_from_python(tmp_path: Path) -> None:
         (dvs.CampaignOptions(scenarios=0), "scenarios is 0"),
         (dvs.CampaignOptions(budget=-1.0), "budget is -1.0"),
         (dvs.CampaignOptions(first=-1), "first is -1"),
+        (dvs.CampaignOptions(budget=float("nan")), "budget is nan"),
+        (dvs.CampaignOptions(shrink_budget=0.0), "shrink_budget is 0.0"),
+        (dvs.CampaignOptions(lift="databases", worlds=0), "worlds is 0"),
+        (dvs.CampaignOptions(worlds=5001), "worlds is 5001"),
+        (dvs.CampaignOptions(scenarios="3"), "scenarios is '3'"),  # type: ignore[arg-type]
+        (dvs.CampaignOptions(faults="join-both-at-t1"), "give a tuple of names"),  # type: ignore[arg-type]
+        (dvs.CampaignOptions(profile="nope"), "nope"),
+        (dvs.CampaignOptions(tier="adapter:nope", scenarios=1), "nope"),
         (dvs.CampaignOptions(lift="rows"), "choose one of none, intervals, databases"),
         (dvs.CampaignOptions(tier="all"), "one tier"),
         (dvs.CampaignOptions(faults=("none",)), "no planted fault named 'none'"),
