@@ -470,7 +470,7 @@ class PastRunDocument(TypedDict):
 class RunsDocument(TypedDict):
     """`dvs runs`. `unreadable`: by folder why a run cannot be listed."""
 
-    runs: Sequence[Mapping[str, Any]]
+    runs: Sequence[PastRunDocument]
     unreadable: Mapping[str, str]
 
 

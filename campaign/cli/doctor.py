@@ -1,7 +1,6 @@
 """`dvs doctor`: checks the set-up of this machine part by part."""
 
 import json
-from dataclasses import asdict
 
 import click
 from rich.console import Console
@@ -11,6 +10,7 @@ from campaign.cli import options
 from campaign.cli.setup_checks import SetupCheck, Status, examine
 from campaign.cli.terminal import print_table
 from campaign.exit_codes import ExitCode
+from reports.documents import DoctorDocument, PartDocument
 
 STYLES = {Status.OK: "green", Status.ABSENT: "yellow", Status.FAILED: "bold red", Status.SKIPPED: "yellow"}
 
@@ -29,8 +29,17 @@ def command(as_json: bool) -> ExitCode:
             status.update(f"{check.name}: {check.status.value}; checking the next part")
     all_good = all(check.status in (Status.OK, Status.ABSENT) for check in checks)
     if as_json:
-        objects = [{**asdict(check), "status": check.status.value} for check in checks]
-        click.echo(json.dumps({"ok": all_good, "checks": objects}, indent=2))
+        parts: list[PartDocument] = [
+            {
+                "name": check.name,
+                "status": check.status.value,
+                "message": check.message,
+                "remedy": check.remedy,
+            }
+            for check in checks
+        ]
+        document: DoctorDocument = {"ok": all_good, "checks": parts}
+        click.echo(json.dumps(document, indent=2))
     else:
         rows = [
             (check.name, Text(check.status.value, STYLES[check.status]), check.message, check.remedy)

@@ -26,6 +26,7 @@ from campaign.mutants.kinds import ENGINE, KINDS, FaultKind
 from campaign.mutants.verdict import MOST, HuntVerdict, hunt_text
 from engines.registry import TIERS
 from generators.profiles import load_profile
+from reports.documents import HuntsDocument
 from reports.figures import plural, several
 from workload.codec import scenario_to_json
 from workload.outcomes.run_verdict import worst
@@ -192,7 +193,8 @@ def list_faults(kind: FaultKind | None, as_json: bool) -> None:
     missing = MISSING if kind is None else {}
     if as_json:
         listed = [{"fault": name, "wrong": wrong} for name, wrong in faults.items()]
-        click.echo(json.dumps({"faults": listed, "missing": dict(missing)}))
+        document: HuntsDocument = {"faults": listed, "missing": missing}
+        click.echo(json.dumps(document))
         return
     for name, wrong in faults.items():
         click.echo(f"{name}: {wrong}")
@@ -216,7 +218,8 @@ def reason_of(score: Score, unit: str) -> str:
 def print_result(scores: Sequence[Score], unit: str, missing: Mapping[str, str], *, as_json: bool) -> None:
     """Prints the scores. `missing`: the known bugs that are not planted, each with the reason."""
     if as_json:
-        click.echo(json.dumps({"faults": scores, "missing": dict(missing)}))
+        document: HuntsDocument = {"faults": scores, "missing": missing}
+        click.echo(json.dumps(document))
         return
     print_scores(scores, unit)
     if missing:

@@ -39,7 +39,8 @@ def command(path: Path, tier: str, faults: tuple[str, ...], validations: bool, a
     """
     if path.is_dir() and not any(path.iterdir()):
         reason = f"{path} is empty, so nothing was replayed; give a scenario file or a failure folder"
-        click.echo(json.dumps({"outcome": "undecided", "reason": reason}) if as_json else reason)
+        nothing: OutcomeDocument = {"outcome": "undecided", "reason": reason}
+        click.echo(json.dumps(nothing) if as_json else reason)
         return ExitCode.UNKNOWN
     scenario = read_scenario(path)
     spec = LaneSpec(tier=tier, faults=faults, validations=validations, fresh_percent=100)

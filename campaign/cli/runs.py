@@ -12,6 +12,7 @@ from campaign.cli import options
 from campaign.cli.terminal import print_table
 from campaign.exit_codes import ExitCode
 from campaign.runs.past_runs import PastRun, past_runs, run_object
+from reports.documents import RunsDocument
 
 COLUMNS = "when tier profile seed scenarios tables/s change failures floors folder".split()
 NUMBERS = "seed scenarios tables/s change failures".split()
@@ -29,7 +30,7 @@ def command(folder: Path, as_json: bool) -> ExitCode:
     past = past_runs(folder)
     if as_json:
         unreadable = {str(path): reason for path, reason in past.unreadable.items()}
-        content = {"runs": [run_object(run) for run in past.runs], "unreadable": unreadable}
+        content: RunsDocument = {"runs": [run_object(run) for run in past.runs], "unreadable": unreadable}
         click.echo(json.dumps(content, indent=2))
     else:
         if past.runs:

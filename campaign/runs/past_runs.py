@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from campaign.errors import CampaignError
 from campaign.runs import journal
 from campaign.runs.result_files import SUMMARY_FILE, StoredRun, read_object, stored_run
+from reports.documents import PastRunDocument
 from reports.json_summary import SUMMARY_FORMAT, SUMMARY_VERSION
 from workload.outcomes.run_verdict import spoiled
 
@@ -87,15 +88,16 @@ def with_changes(runs: Iterable[tuple[Path, StoredRun]]) -> Iterable[PastRun]:
             rates[run.tier, run.profile] = run.rate
 
 
-def run_object(past: PastRun) -> dict[str, Any]:
+def run_object(past: PastRun) -> PastRunDocument:
     """A run as JSON data; `change` is a share, 0.1 for a tenth faster."""
     figures = {
         name: value for name, value in asdict(past.run).items() if name not in ("outcomes", "coverage")
     }
-    return {
+    document = {
         "folder": str(past.folder),
         **figures,
         "definitions_per_second": round(past.run.rate, 3),
         "change": None if past.change is None else round(past.change, 3),
         "failures": past.failures,
     }
+    return cast("PastRunDocument", document)

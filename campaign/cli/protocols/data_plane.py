@@ -13,7 +13,7 @@ import click
 from campaign.cli import options
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
-from reports.documents import IntentsDocument
+from reports.documents import IntentsDocument, RandomIntentsDocument
 
 if TYPE_CHECKING:
     from protocols.data_plane.intents import Intent, IntentRow
@@ -179,7 +179,13 @@ def _search(seed: int, runs: int, fault: str | None, as_json: bool) -> ExitCode:
     if as_json:
         smallest = None if wrong is None else render(wrong.checked.history)
         what = None if wrong is None else wrong.what
-        click.echo(json.dumps({"runs": found.runs, "wrong": what, "history": smallest, "fault": fault}))
+        document: RandomIntentsDocument = {
+            "runs": found.runs,
+            "wrong": what,
+            "history": smallest,
+            "fault": fault,
+        }
+        click.echo(json.dumps(document))
     elif wrong is None:
         click.echo(f"{found.runs:,} sets of random intents: each as one after the other, and serializable")
     else:
