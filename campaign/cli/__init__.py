@@ -53,8 +53,6 @@ Given by name, because importing them would import their packages.
 OF_SPARK = frozenset({"delta", "delta-spark", "py4j", "pyspark"})
 """The packages that everything but Spark and Delta works without."""
 
-INSTALL_SPARK = "pip install pyspark==4.2.0 delta-spark==4.4.0"
-
 
 class Misuse(click.ClickException):
     """A domain error as the user sees it: one line on stderr, no traceback."""
@@ -99,6 +97,9 @@ class LazyGroup(click.Group):
             package = (error.name or "").partition(".")[0]
             if package not in OF_SPARK:
                 raise
+            # Imported here, so that `dvs --help` imports no other room.
+            from dynamic_tables.session.jars import INSTALL_SPARK
+
             raise Misuse(f"this needs Spark, and {package} is not installed; {INSTALL_SPARK}") from error
         except Exception as error:
             if is_domain_error(error):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from dynamic_tables.errors import SessionError
 from dynamic_tables.session import dead
 from dynamic_tables.session.class_archive import archive_options
+from dynamic_tables.session.jars import INSTALL_SPARK
 from dynamic_tables.session.java import find_java
 from dynamic_tables.session.launch import fetch_jars, launch_conf, spark_home, start_context
 from dynamic_tables.session.settings import Settings, overrides
@@ -53,7 +54,7 @@ def open_session(
         raise SessionError(
             "This needs Spark, which is not installed",
             observed=str(error),
-            remedy="Install it: pip install pyspark==4.2.0 delta-spark==4.4.0.",
+            remedy=f"Install it: {INSTALL_SPARK}.",
         ) from error
 
     with _OPENING:

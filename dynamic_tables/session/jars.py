@@ -10,6 +10,9 @@ from urllib.parse import urlsplit
 from dynamic_tables.errors import SessionError
 
 DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
+INSTALL_SPARK = "pip install pyspark==4.2.0 delta-spark==4.4.0"
+"""What to run where Spark is not installed; a test compares the versions with those of pyproject.toml."""
+
 REMEDY = (
     "Connect this machine to Maven Central once, or set DEFAULT_ARTIFACT_REPOSITORY to a mirror of it "
     "(https_proxy is honoured), or point DVS_CACHE at a cache folder copied from another machine."

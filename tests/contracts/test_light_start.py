@@ -3,9 +3,15 @@
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from dynamic_tables.session.jars import DELTA, INSTALL_SPARK
+from reports.reproduction import REQUIREMENTS
+
+ROOT = Path(__file__).parents[2]
 
 HEAVY = (
     "deltalake",
@@ -98,6 +104,17 @@ def test_without_spark_a_line_says_so(command: str) -> None:
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "pip install pyspark" in done.stderr
+
+
+def test_the_versions_of_spark_and_delta_are_those_of_the_project() -> None:
+    """Rooms that may not import each other name them: the engine, and the programs that reports write."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pair = " ".join(each for each in project["dependencies"] if "spark" in each)
+    assert f"pip install {pair}" == INSTALL_SPARK
+    assert REQUIREMENTS.startswith(f"{pair} ")
+    _, artifact, version = DELTA.split(":")
+    assert f"delta-spark=={version}" in pair
+    assert f"pyspark=={artifact.split('_')[1]}." in pair
 
 
 def test_without_spark_campaigns_in_memory_run(tmp_path: Path) -> None:
