@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from campaign.errors import CampaignError
 from campaign.mutants.kinds import FaultKind, Reproduction
@@ -56,14 +56,7 @@ def hunt_cases(
         result = _hunt(kind, name, seed, most or kind.most, share)
         if result.killer and attempts:
             small = kind.smallest(name, seed, result.cases - 1, attempts)
-            result = CaseHunt(
-                fault=name,
-                cases=result.cases,
-                most=result.most,
-                seconds=time.monotonic() - start,
-                killer=result.killer,
-                reproduction=small,
-            )
+            result = replace(result, seconds=time.monotonic() - start, reproduction=small)
         progress(result)
         results.append(result)
     return results

@@ -16,6 +16,7 @@ from campaign.cli import options
 from campaign.errors import CampaignError
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from reports.documents import SoakDocument
+from reports.figures import plural
 
 if TYPE_CHECKING:
     from campaign.soak.result import Fault, Soaked
@@ -182,7 +183,7 @@ def text(done: list[Soaked], seconds: float, lacking: list[str]) -> str:
     ]
     verdict = f"  not shown: {', '.join(lacking)}" if lacking else "  nothing wrong"
     hours = len(done[0].plan.ticks) * 48 / 3600
-    size = f"{number(len(done), 'account')} of {number(len(done[0].plan.tables), 'table')}"
+    size = f"{plural(len(done), 'account')} of {plural(len(done[0].plan.tables), 'table')}"
     return "\n".join(
         [
             f"{size} and {hours:.2g} simulated hours, {seconds:.0f} s",
@@ -200,14 +201,9 @@ def shown(smallest: ShrunkPlan) -> list[str]:
 
     tables, events = len(smallest.plan.tables), sum(map(len, smallest.plan.ticks))
     rest = "" if smallest.complete else "; more --attempts may make it smaller"
-    found = f"smallest account, after {number(smallest.attempts, 'run')}{rest}"
+    found = f"smallest account, after {plural(smallest.attempts, 'run')}{rest}"
     return [
-        f"{found if smallest.attempts else 'account'}: {number(tables, 'table')}, {number(events, 'event')}",
+        f"{found if smallest.attempts else 'account'}: {plural(tables, 'table')}, {plural(events, 'event')}",
         *(f"  {line}" for line in timeline(smallest.plan)),
         f"  at {smallest.wrong.at / 1e6:.0f} s: {smallest.wrong.table} {smallest.wrong.message}",
     ]
-
-
-def number(count: int, what: str) -> str:
-    """A number of things, in words: `1 table`, `2 tables`."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
