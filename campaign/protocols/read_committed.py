@@ -195,10 +195,11 @@ OF_DYNAMIC = (
 )
 
 
-def random_script(random: Random) -> Script:
+def random_script(random: Random, dynamic: float = 0.5) -> Script:
     """Returns two or three transactions of one to three statements over two tables.
 
-    In every second script two dynamic tables, one above the other, are refreshed and read as well.
+    In a share `dynamic` of the scripts, from 0 to 1, two dynamic tables, one above the other, are refreshed
+    and read as well; PostgreSQL has no such tables.
     """
     lines = [
         "SETUP: CREATE TABLE t (id INT, n INT)",
@@ -207,7 +208,7 @@ def random_script(random: Random) -> Script:
         "SETUP: INSERT INTO u VALUES (1)",
     ]
     drawn_from: Sequence[str] = STATEMENTS
-    if random.random() < 0.5:
+    if random.random() < dynamic:
         lines += DYNAMIC
         drawn_from = (*STATEMENTS, *OF_DYNAMIC, *OF_DYNAMIC)
     for number in range(1, random.randint(2, 3) + 1):

@@ -204,7 +204,7 @@ def test_random_scripts_keep_what_postgresql_promises(postgres: Postgres) -> Non
     random = Random(11)
     lower = 0
     for _ in range(SCRIPTS):
-        script = shuffled(random_script(random), random)
+        script = shuffled(random_script(random, dynamic=0), random)
         committed = check(postgres.run(script, Isolation.READ_COMMITTED).history).levels
         assert isinstance(committed[Level.PL_2], Holds), script
         lower += isinstance(committed[Level.PL_SI], Violated)
@@ -213,7 +213,7 @@ def test_random_scripts_keep_what_postgresql_promises(postgres: Postgres) -> Non
             verdict = check(repeatable).levels[level]
             assert isinstance(verdict, Holds) or not repeatable.events, (script, verdict)
     # The check can fail: READ COMMITTED does not keep PL-SI.
-    assert lower > 3
+    assert lower > 0
 
 
 def test_orders_keep_the_order_within_each_session() -> None:
