@@ -8,12 +8,13 @@ from dataclasses import replace
 import duckdb
 
 from oracle.base_tables import BaseTables
-from oracle.duck import open_duckdb, run_typed
+from oracle.duck import open_duckdb, run, run_typed
 from oracle.errors import OracleQueryError
 from oracle.expansion import Expansion, expand
 from oracle.first_rows import RANK, FirstRows, first_rows, ranked
 from oracle.zeros import zeros_told
 from workload.orders import tied_order
+from workload.query import Query
 from workload.scenario import Scenario
 from workload.schema import Column, Table
 from workload.scope import Catalog
@@ -126,19 +127,41 @@ class DelayedView:
             self._ranked[key] = first_rows(limited, columns, rows)
         return self._ranked[key]
 
-    def sql(self, name: str, timestamp: int, dialect: Dialect = Dialect.DUCKDB) -> str:
+    def expanded(self, name: str) -> Query:
+        """The query of a view or dynamic table over base tables only. Raises KeyError: no such name."""
+        return self._expansion(name).query
+
+    def fails_over_both(self, name: str, before: int, timestamp: int) -> bool:
+        """Tells whether the query fails on its data over the rows of two data timestamps together.
+
+        What maintains a join also pairs rows that were never there together: one that is gone with one that
+        is new. A query of filters and inner joins meets each such pair here.
+        Raises OracleTimeout, OracleError, KeyError.
+        """
+        try:
+            run(self._connection, self.sql(name, timestamp, before=before), self._limit_s)
+        except OracleQueryError:
+            return True
+        return False
+
+    def sql(
+        self, name: str, timestamp: int, dialect: Dialect = Dialect.DUCKDB, before: int | None = None
+    ) -> str:
         """The query for the contents at the timestamp, with the base tables' rows written into the text.
 
-        It needs no tables, so it can be shown, and run on another engine. Raises KeyError: no such name.
+        It needs no tables, so it can be shown, and run on another engine. `before`: each base table has its
+        rows as of this data timestamp beside the others. Raises KeyError: no such name.
         """
         if name in self._tables:
             return _as_values(self._tables[name], self.source_rows(name, timestamp), dialect)
         expansion = self._expansion(name)
-        bound = tuple(
-            f"{table} AS ({_as_values(self._tables[table], self.source_rows(table, timestamp), dialect)})"
-            for table in expansion.tables
-        )
-        return expansion.text(bound, dialect, separator="\n")
+        bound = []
+        for table in expansion.tables:
+            rows = self.source_rows(table, timestamp)
+            if before is not None:
+                rows += self.source_rows(table, before)
+            bound.append(f"{table} AS ({_as_values(self._tables[table], rows, dialect)})")
+        return expansion.text(tuple(bound), dialect, separator="\n")
 
     def _expansion(self, name: str) -> Expansion:
         if name not in self._expansions:

@@ -27,6 +27,7 @@ from campaign.judging.run_history import observe
 from campaign.judging.statements import statements_met
 from campaign.judging.vote import OwnError, Vote, count_votes, no_own_error
 from engines.errors import LONGEST, shown
+from generators.coverage import operators
 from oracle.bag import Bag, canonical_row
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
@@ -35,7 +36,7 @@ from oracle.errors import OracleQueryError, UnfitValue
 from oracle.invariants import Circumstances, check_refresh, check_refused, judged_columns
 from workload.failing import may_fail
 from workload.nested import only_in_full
-from workload.operators import JOIN_OPERATORS
+from workload.operators import JOIN_OPERATORS, Operator
 from workload.outcomes.results import Check, Difference, Finding, Outcome, OutcomeClass
 from workload.outcomes.trace import (
     Action,
@@ -57,6 +58,19 @@ from workload.query import names_read
 from workload.scenario import Commit, DynamicTable, RefreshMode, Scenario
 from workload.timeline import Due, due_refreshes
 from workload.types import Row, SqlType
+
+ROW_BY_ROW = frozenset(
+    {
+        Operator.INNER_JOIN,
+        Operator.CROSS_JOIN,
+        Operator.UNION_ALL,
+        Operator.FILTER,
+        Operator.PROJECTION,
+        Operator.SCAN,
+        Operator.CTE,
+    }
+)
+"""Operators whose result over more rows has all rows that it has over fewer ones, with the same values."""
 
 
 @dataclass(slots=True)
@@ -344,11 +358,21 @@ class Judgement:
         self.refreshes.setdefault(event.step, []).append(Due(event.table, event.timestamp))
         self.waiting.pop(event.table, None)
 
-    def _pairs_may_fail(self, name: str) -> bool:
-        """Tells whether the query of a table, views expanded, has joins and may fail on its data."""
-        query = self.scenario.definition(name).query
-        used = operators_of(self.scenario, query)
-        return self._may_fail(name) and not used.isdisjoint(JOIN_OPERATORS.values())
+    def _pairs_fail(self, event: Refreshed, previous: int | None) -> bool:
+        """Tells whether rows that were never there together may make the query of the changes fail.
+
+        The query of a table must have joins, views expanded, and may fail on its data. Where all else in it
+        and below it are filters, it must fail over the rows of both data timestamps, in DuckDB or in the
+        engine's own SQL; groups and the like have other values over both, which say nothing.
+        """
+        used = operators_of(self.scenario, self.scenario.definition(event.table).query)
+        if not self._may_fail(event.table) or used.isdisjoint(JOIN_OPERATORS.values()):
+            return False
+        if previous is None or not ROW_BY_ROW.issuperset(operators(self.truth.expanded(event.table))):
+            return True
+        if self.truth.fails_over_both(event.table, previous, event.timestamp):
+            return True
+        return self._own_error(event, previous) != ""
 
     def _may_fail(self, name: str) -> bool:
         """Tells whether the query of a relation, or of one below it, may fail on its data."""
@@ -364,7 +388,7 @@ class Judgement:
         due = self.sources.actions_due(event.table, incremental, previous, event.timestamp)
         if event.table in self.waiting and previous is not None:
             due = self._due_after_replacement(event, incremental, due)
-        if event.action is Action.FULL and Action.INCREMENTAL in due and self._pairs_may_fail(event.table):
+        if event.action is Action.FULL and Action.INCREMENTAL in due and self._pairs_fail(event, previous):
             # The query of the changes may meet pairs of rows that the defining query never does, and fail.
             due |= {Action.FULL}
         if event.effective_action not in due or event.action is not event.effective_action:
@@ -420,13 +444,17 @@ class Judgement:
 
     def _fails_by_itself(self, event: RefreshRefused) -> bool:
         """Whether the engine's own SQL fails on the defining query with the error of the refresh."""
-        try:
-            error = self.own_error(event.table, event.timestamp)
-        except BaseException as broken:  # noqa: BLE001  # then nothing speaks for the engine
-            error = ""
-            shown(broken)
+        error = self._own_error(event)
         # Up to the end of Spark's error condition: "ArithmeticException: [ARITHMETIC_OVERFLOW".
         return bool(error) and error.split("]")[0] == event.message.split("]")[0]
+
+    def _own_error(self, event: Refreshed | RefreshRefused, before: int | None = None) -> str:
+        """The error of the engine's own SQL on the defining query; "" where nothing speaks for the engine."""
+        try:
+            return self.own_error(event.table, event.timestamp, before)
+        except BaseException as broken:  # noqa: BLE001  # an engine raises what its platform does
+            shown(broken)
+            return ""
 
     def _failed_as_its_query(self, event: RefreshRefused, state: str) -> None:
         """Notes a refresh that failed rightly: what was due after it may come at any later time."""

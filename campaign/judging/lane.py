@@ -10,6 +10,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from campaign.judging.judge import judge
@@ -92,7 +93,7 @@ class Lane:
             trace,
             lambda refreshed: self._vote(scenario, refreshed),
             self.recording,
-            lambda table, timestamp: self._own_error(scenario, table, timestamp),
+            partial(self._own_error, scenario),
             broken,
         )
 
@@ -112,10 +113,10 @@ class Lane:
             wanted = recomputation(scenario, truth, refreshed.table, refreshed.timestamp)
             return self.engine.recompute(wanted)
 
-    def _own_error(self, scenario: Scenario, table: str, timestamp: int) -> str:
+    def _own_error(self, scenario: Scenario, table: str, timestamp: int, before: int | None) -> str:
         """The error of the engine's own SQL on the defining query, over the oracle's source rows."""
         with DelayedView(scenario) as truth:
-            return self.engine.own_error(recomputation(scenario, truth, table, timestamp))
+            return self.engine.own_error(recomputation(scenario, truth, table, timestamp, before))
 
 
 def fresh_sample(scenario: Scenario, percent: int) -> FreshWanted:

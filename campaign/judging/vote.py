@@ -19,11 +19,13 @@ from workload.types import Row
 Vote = Callable[[Refreshed], Sequence[Row]]
 """Returns the engine's own full recomputation of a table as of a refresh."""
 
-OwnError = Callable[[str, int], str]
-"""Returns the error of the engine's own SQL on the query of (table, data timestamp); "" without an error."""
+OwnError = Callable[[str, int, int | None], str]
+"""(table, data timestamp, another one or None) -> the error of the engine's own SQL; "" without an error.
+
+It runs the query of the table over the base tables as of the data timestamp, and as of the other one."""
 
 
-def no_own_error(table: str, timestamp: int) -> str:
+def no_own_error(table: str, timestamp: int, before: int | None) -> str:
     """The `OwnError` of an engine without SQL of its own."""
     return ""
 
@@ -85,14 +87,17 @@ def count_votes(truth: DelayedView, refreshed: Refreshed, vote: Vote) -> Votes:
     return Votes(refreshed.timestamp, len(expected), for_oracle, split)
 
 
-def recomputation(scenario: Scenario, truth: DelayedView, table: str, timestamp: int) -> Recomputation:
+def recomputation(
+    scenario: Scenario, truth: DelayedView, table: str, timestamp: int, before: int | None = None
+) -> Recomputation:
     """What the engine has to compute: a table at a timestamp in full, from the oracle's rows of its sources.
 
+    `before`: in the text they have their rows of this timestamp as well.
     `truth` is read while the engine computes, so it must stay open until then.
     """
     return Recomputation(
         table=table,
-        text=lambda dialect: truth.sql(table, timestamp, dialect),
+        text=lambda dialect: truth.sql(table, timestamp, dialect, before),
         columns=tuple(truth.columns(table)),
         alone=lambda: alone(scenario, truth, table, timestamp),
     )

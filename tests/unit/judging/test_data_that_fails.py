@@ -12,11 +12,11 @@ from campaign.lanes.spec import LaneSpec
 from engines.adapter import Adapter
 from engines.engine import Recomputation
 from tests.in_memory import in_memory
-from tests.ir import call, columns, join, lit, named, select, table
+from tests.ir import call, columns, count_star, join, lit, named, select, table
 from workload.dml import Assignment, Delete, Insert, Update
 from workload.failing import may_fail
 from workload.outcomes.results import Check, Outcome, OutcomeClass
-from workload.outcomes.trace import Action, Event, Refreshed, RefreshError, RefreshRefused
+from workload.outcomes.trace import Action, Event, Refreshed, RefreshError, RefreshRefused, Trace
 from workload.query import Expr, JoinKind, Query
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.types import BIGINT, INT, STRING
@@ -33,6 +33,11 @@ QUOTIENT = select({"k": r["k"], "q": ten_over_zero_where(call("eq", r["a"], 77))
 PAIRS = select(
     {"k": r["k"], "q": ten_over_zero_where(call("eq", r["a"], s["a"]))},
     join(JoinKind.INNER, named("r"), named("s"), call("eq", r["k"], s["k"])),
+)
+GROUPED_PAIRS = select(
+    {"q": ten_over_zero_where(call("eq", r["a"], s["a"])), "n": count_star()},
+    join(JoinKind.INNER, named("r"), named("s"), call("eq", r["k"], s["k"])),
+    group_by=(ten_over_zero_where(call("eq", r["a"], s["a"])),),
 )
 
 ROW_COMES_AND_GOES = Scenario(
@@ -88,6 +93,47 @@ def test_a_term_of_the_changes_that_fails_is_no_failure_of_the_query() -> None:
     assert last.reason.startswith("the changes could not be computed (")
     outcome = LaneSpec(tier="rules", fresh_percent=100).build().judge(FOLLOWS)
     assert outcome.outcome is OutcomeClass.PASSED, outcome.reason
+
+
+PAIRS_WITHOUT_ZERO = replace(
+    FOLLOWS,
+    steps=(*FOLLOWS.steps[:2], Commit(30, (set_a("r", 10), set_a("s", 40))), *FOLLOWS.steps[3:]),
+)
+"""No row of r, old or new, meets a row of s with its value: no term of the changes can fail."""
+
+
+def anew(scenario: Scenario) -> Trace:
+    """The engine's run over a scenario, but that its last refresh says it evaluated the query anew."""
+    trace = in_memory().run(scenario)
+    last = trace.refreshes[-1]
+    full = replace(last, action=Action.FULL, effective_action=Action.FULL, change_set=None, counted=None)
+    return replace(trace, events=tuple(full if event is last else event for event in trace.events))
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        (PAIRS, OutcomeClass.PRODUCT_FAILURE),
+        # Groups over the rows of both times have values that neither time has: nothing is known of them.
+        (GROUPED_PAIRS, OutcomeClass.PASSED),
+    ],
+)
+def test_full_is_due_only_where_a_term_of_the_changes_fails(query: Query, found: OutcomeClass) -> None:
+    scenario = replace(PAIRS_WITHOUT_ZERO, definitions=(DynamicTable("d", query),))
+    outcome = judge(scenario, anew(scenario), lambda refreshed: ())
+    assert outcome.outcome is found, outcome.reason
+
+
+def test_the_engines_own_sql_may_tell_that_a_term_fails() -> None:
+    asked: list[int | None] = []
+
+    def fails(table: str, timestamp: int, before: int | None) -> str:
+        asked.append(before)
+        return "ArithmeticException: [DIVIDE_BY_ZERO] Division by zero"
+
+    outcome = judge(PAIRS_WITHOUT_ZERO, anew(PAIRS_WITHOUT_ZERO), lambda refreshed: (), own_error=fails)
+    assert outcome.outcome is OutcomeClass.PASSED, outcome.reason
+    assert asked == [20]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +223,7 @@ def test_a_refresh_that_fails_as_the_engines_own_sql_does_is_not_its_fault(
         contents=None,
     )
     changed = replace(trace, events=(*before, refused))
-    outcome = judge(FOLLOWS, changed, lambda refreshed: (), own_error=lambda table, timestamp: own_error)
+    outcome = judge(FOLLOWS, changed, lambda refreshed: (), own_error=lambda *_: own_error)
     if passes:
         assert outcome.outcome is OutcomeClass.PASSED, outcome.reason
         assert outcome.states["state: refresh failed as the engine's own SQL does"] == 1
