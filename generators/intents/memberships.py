@@ -56,7 +56,8 @@ def member_by_two_columns(b: ScenarioBuilder) -> Script:
     source = joined(kind, rows, others, call("and", BOOLEAN, *map(Term, on)).expr)
     target = shapes.define(b, select(source, rows.scope[:3]), written)
     name = left.columns[1].name
-    one, _, _, two = four_values(left, 1)
+    # Both tables get the values, and what is calculated from the narrower domain must not overflow.
+    one, _, _, two = four_values(min(left, right, key=lambda table: table.domains[1].digits), 1)
     return script(
         target,
         act(
