@@ -22,7 +22,7 @@ from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map
 from dynamic_tables.plan.nodes import BoundQuery, Mark, SemiJoin, SetOperation, walk
 from dynamic_tables.plan.rewrites.compared_maps import NO_MAPS, compared_map
 from dynamic_tables.plan.types import Type
-from dynamic_tables.reading.text.parse import called_names
+from dynamic_tables.reading.text.parse import called_names, words_of
 from dynamic_tables.reading.text.text import TextQuery, read_text
 from dynamic_tables.store.port import Store, TextAnalyzer
 from dynamic_tables.ties import ensure_no_ties
@@ -96,7 +96,7 @@ def read_query(
             return ReadQuery(text, UnsupportedError("time windows"))
         return ReadQuery(text, UnsupportedError("an expression that only Spark can type", str(error)))
     sources = [relations[source] for source in bound.sources]
-    reasons = (*map(uncaptured, sources), compared_map(bound), compared_blanks(bound, sources))
+    reasons = (*map(uncaptured, sources), compared_map(bound), compared_blanks(bound, text.texts, sources))
     return ReadQuery(text, bound, next((reason for reason in reasons if reason is not None), None))
 
 
@@ -118,16 +118,26 @@ def uncaptured(source: Definition) -> UnsupportedError | None:
     return None
 
 
-def compared_blanks(query: BoundQuery, sources: Iterable[Definition]) -> UnsupportedError | None:
+BLANKS_COUNT = frozenset(("PIVOT", "STRING", "VARCHAR", "CHAR", "TEXT"))
+"""Words behind which Spark compares the blanks of CHAR(n): in PIVOT, and after a cast, though it changes no
+value. The plans that stand for these compare the columns themselves."""
+
+
+def compared_blanks(
+    query: BoundQuery, texts: Iterable[str], sources: Iterable[Definition]
+) -> UnsupportedError | None:
     """Returns why a query must be read by Spark because of the blanks in CHAR(n) columns; None: it need not.
 
     Spark's comparisons overlook them where it still knows the type CHAR(n). In set operations and IN with a
     subquery it does not, but the plans that stand for these have comparisons.
     """
     padded = [source.name for source in sources if isinstance(source, BaseTable) and source.padded]
-    if padded and any(isinstance(node, SetOperation | SemiJoin | Mark) for node in walk(query.plan)):
+    if not padded:
+        return None
+    nodes = any(isinstance(node, SetOperation | SemiJoin | Mark) for node in walk(query.plan))
+    if nodes or any(words_of(text) & BLANKS_COUNT for text in texts):
         reason = f"{padded[0]} has columns of type CHAR, and where blanks count, only Spark knows"
-        return UnsupportedError("a set operation or subquery over CHAR", reason)
+        return UnsupportedError("a set operation, subquery, PIVOT or cast over CHAR", reason)
     return None
 
 

@@ -39,6 +39,7 @@ QUERIES: Mapping[str, str] = {
     "inner": "SELECT k FROM r WHERE EXISTS (SELECT 1 FROM s WHERE s.k = r.k AND s.b > a)",
     "natural": "SELECT k, b FROM r NATURAL JOIN s",
     "pivot": "SELECT x, y FROM r PIVOT (COUNT(*) FOR t IN ('x', 'y'))",
+    "blanks": "SELECT k, length(t) AS n FROM r WHERE t = 'x' OR CAST(t AS STRING) = 'y'",
 }
 VIEWS = (
     "SELECT k, b FROM s",
@@ -48,9 +49,12 @@ VIEWS = (
 )
 OTHER_COLUMNS = (
     "k INT, a INT, b INT",
-    "k INT, a BIGINT, b STRING, t STRING",
-    "a INT, k INT, b INT, t STRING",
+    "k INT, a BIGINT, b {text}, t {text}",
+    "a INT, k INT, b INT, t {text}",
 )
+TEXTS = ("STRING", "STRING", "VARCHAR(9)", "CHAR(2)")
+"""The types of text; Spark pads a CHAR with blanks as it reads, whatever the files hold."""
+
 TRACKED, MAPPED, WIDENED, VECTORS = (
     f"'delta.{name}'"
     for name in (
@@ -106,7 +110,7 @@ class Story:
         self.draw, self.clock = random.Random(f"evolution {self.seed}"), SimulatedClock(10)
         self.account = Account.open(str(self.path / "account"), self.spark, self.clock)
         for name, column in (("r", "a"), ("s", "b")):
-            self.create(name, f"k INT, {column} INT, t STRING")
+            self.create(name, f"k INT, {column} INT, t {{text}}")
             self.account.attach(name, self.place(name))
             self.sql(f"INSERT INTO {{{name}}} VALUES (1, 2, 'x'), (2, 3, 'y'), (3, NULL, NULL)")
         self.account.create_view("v", self.view)
@@ -122,6 +126,7 @@ class Story:
         return str(self.path / name)
 
     def create(self, name: str, columns: str, *, again: str = "") -> None:
+        columns = columns.format(text=self.draw.choice(TEXTS))
         parts = self.draw.choice(("", "", " PARTITIONED BY (k)"))
         properties = self.draw.choice(PROPERTIES)
         self.sql(
@@ -185,7 +190,7 @@ class Story:
         )
 
     def add_column(self, name: str) -> None:
-        type_ = self.draw.choice(("INT", "BIGINT", "STRING", "DOUBLE", "ARRAY<INT>"))
+        type_ = self.draw.choice(("INT", "BIGINT", "DOUBLE", "ARRAY<INT>", *TEXTS))
         place = self.draw.choice(("", "", " FIRST"))
         self.sql(f"ALTER TABLE {{{name}}} ADD COLUMNS ({self.draw.choice('abcdt')} {type_}{place})")
 

@@ -50,6 +50,18 @@ def test_a_view_that_stays_as_it_was_is_noticed(
     assert any("WHERE b > 2" in told for told in result.wrong[0].told)
 
 
+@pytest.mark.slow
+def test_blanks_that_are_compared_otherwise_than_spark_does_are_noticed(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dynamic_tables.define.compared_blanks", lambda *_: None)
+    monkeypatch.setattr(story, "TEXTS", ("CHAR(2)",))
+    monkeypatch.setattr(story, "EVENTS", (story.Story.insert,))
+    monkeypatch.setattr(story, "QUERIES", {name: story.QUERIES[name] for name in ("pivot", "blanks")})
+    result = evolve(spark, tmp_path, seeds=[0], steps=1)
+    assert {wrong.message.split(":")[0] for wrong in result.wrong} == {"pivot", "blanks"}
+
+
 def test_floors_and_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     short, long = Evolved(1, {"insert": 3}, []), Evolved(9, {"insert": FLOOR - 1, "refused": 1}, [])
     assert (short.unmet, "insert" in long.unmet, "drop_column" in long.unmet) == ([], False, True)

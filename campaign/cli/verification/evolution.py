@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def evolution(stories: int, steps: int, seed: int, as_json: bool) -> ExitCode:
     """Columns that come, go, move, or get other names or types; tables and views that are replaced.
 
-    After each change twelve dynamic tables on Delta are refreshed. Each must be what Spark gives for its
+    After each change thirteen dynamic tables on Delta are refreshed. Each must be what Spark gives for its
     query over the tables as they are now, or fail, keep its contents, and have a query that Spark refuses.
     Exit status 0: so it is; 1: something is wrong, and the story is shown; 3: a kind of change was not met.
     """

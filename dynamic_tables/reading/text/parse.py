@@ -284,6 +284,13 @@ def called_names(text: str) -> frozenset[str]:
     )
 
 
+def words_of(text: str) -> frozenset[str]:
+    """Returns the keywords and names of a text, in upper case, without its string constants."""
+    return frozenset(
+        token.text.upper() for token in SparkText().tokenize(text) if token.token_type is not TokenType.STRING
+    )
+
+
 def ensure_no_bare_function(tree: exp.Expr) -> None:
     """Raises DefinitionError for `current_user` and similar functions written without parentheses.
 

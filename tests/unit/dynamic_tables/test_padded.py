@@ -15,6 +15,10 @@ QUERIES = {
     "SELECT s FROM b EXCEPT SELECT s FROM o": False,
     "SELECT id FROM b WHERE s IN (SELECT s FROM o)": False,
     "SELECT id FROM (SELECT id, s FROM o UNION ALL SELECT id, s FROM b) WHERE s = 'ab'": False,
+    "SELECT * FROM b PIVOT (COUNT(*) AS n FOR s IN ('ab' AS x))": False,
+    "SELECT id FROM b WHERE CAST(s AS STRING) = 'ab'": False,
+    "SELECT id FROM b WHERE s::string = 'ab'": False,
+    "SELECT id FROM b WHERE s = 'string'": True,
     "SELECT b.id FROM b LEFT JOIN o ON b.s = o.s WHERE o.s = 'ab'": True,
     "SELECT s, COUNT(*) AS n FROM b GROUP BY s HAVING s = 'ab'": True,
 }
