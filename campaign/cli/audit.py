@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import click
 
 from campaign.cli import options
 from campaign.cli.progress import steps_of
-from campaign.cli.terminal import print_table
+from campaign.cli.terminal import print_json, print_table
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
 from dynamic_tables.moment import moment
@@ -50,7 +49,7 @@ def command(
 
         write_text(html, audit_page(_document(found)))
     if as_json:
-        click.echo(json.dumps(_document(found)))
+        print_json(_document(found))
     else:
         _print(found)
     codes = {AuditVerdict.VIOLATED: ExitCode.FAILED, AuditVerdict.UNKNOWN: ExitCode.UNKNOWN}

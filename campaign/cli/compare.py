@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ import click
 from rich.text import Text
 
 from campaign.cli import options
-from campaign.cli.terminal import print_table
+from campaign.cli.terminal import print_json, print_table
 from campaign.compare.comparison import Compared, Disagreement, compare_runs
 from campaign.compare.configuration import configuration
 from campaign.compare.masking import Mask
@@ -82,8 +81,11 @@ def command(
     """
     number = scenario_count(scenarios, budget, DEFAULT_SCENARIOS)
     if paths and not any(scenario_files(paths)):
-        nothing = f"undecided: no scenario below {', '.join(map(str, paths))}, so nothing was compared"
-        click.echo(json.dumps(asdict(Comparison(a, b))) if as_json else nothing)
+        if as_json:
+            print_json(asdict(Comparison(a, b)))
+        else:
+            below = ", ".join(map(str, paths))
+            click.echo(f"undecided: no scenario below {below}, so nothing was compared")
         return ExitCode.UNKNOWN
     left, right = configuration(a), configuration(b)
     tiers = (left.spec.tier, right.spec.tier)
@@ -104,7 +106,7 @@ def command(
     except KeyboardInterrupt:
         comparison.interrupted = True
     if as_json:
-        click.echo(json.dumps(asdict(comparison)))
+        print_json(asdict(comparison))
     else:
         show(comparison)
     if comparison.disagreements:

@@ -1,14 +1,12 @@
 """`dvs doctor`: checks the set-up of this machine part by part."""
 
-import json
-
 import click
 from rich.console import Console
 from rich.text import Text
 
 from campaign.cli import options
 from campaign.cli.setup_checks import SetupCheck, Status, examine
-from campaign.cli.terminal import print_table
+from campaign.cli.terminal import print_json, print_table
 from campaign.exit_codes import ExitCode
 from reports.documents import DoctorDocument, PartDocument
 
@@ -39,7 +37,7 @@ def command(as_json: bool) -> ExitCode:
             for check in checks
         ]
         document: DoctorDocument = {"ok": all_good, "checks": parts}
-        click.echo(json.dumps(document, indent=2))
+        print_json(document)
     else:
         rows = [
             (check.name, Text(check.status.value, STYLES[check.status]), check.message, check.remedy)

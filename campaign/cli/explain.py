@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import cast
@@ -10,6 +9,7 @@ from typing import cast
 import click
 
 from campaign.cli import options
+from campaign.cli.terminal import print_json
 from campaign.exit_codes import ExitCode
 from dynamic_tables.explain import Explanation, PlanTree, declare, explain
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
@@ -41,7 +41,7 @@ def command(
     """
     explanation = explain(query, declare(tables, views), dialect=DIALECTS[dialect])
     if as_json:
-        click.echo(json.dumps(as_object(explanation), indent=2))
+        print_json(as_object(explanation))
     else:
         click.echo("\n".join(as_lines(explanation, dialect)))
     return ExitCode.OK

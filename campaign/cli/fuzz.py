@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from campaign.cli import options
 from campaign.cli.progress import progress_of
-from campaign.cli.terminal import print_table
+from campaign.cli.terminal import print_json, print_table
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from campaign.runs.campaign import run_plan
 from campaign.runs.journal import JOURNAL_FILE
@@ -113,7 +112,7 @@ def command(out: Path, resume: bool, as_json: bool, **values: Any) -> ExitCode:
             break
     if as_json:
         objects = [summary_object(summary) for summary in summaries]
-        click.echo(json.dumps(objects if all_tiers else objects[0]))
+        print_json(objects if all_tiers else objects[0])
     return EXIT_CODES[worst(run_verdict(summary).decision for summary in summaries)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +12,7 @@ import click
 from rich.text import Text
 
 from campaign.cli import options
-from campaign.cli.terminal import print_table
+from campaign.cli.terminal import print_json, print_table
 from campaign.errors import CampaignError
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from campaign.failures.folders import SCENARIO_FILE
@@ -194,7 +193,7 @@ def list_faults(kind: FaultKind | None, as_json: bool) -> None:
     if as_json:
         listed = [{"fault": name, "wrong": wrong} for name, wrong in faults.items()]
         document: HuntsDocument = {"faults": listed, "missing": missing}
-        click.echo(json.dumps(document))
+        print_json(document)
         return
     for name, wrong in faults.items():
         click.echo(f"{name}: {wrong}")
@@ -219,7 +218,7 @@ def print_result(scores: Sequence[Score], unit: str, missing: Mapping[str, str],
     """Prints the scores. `missing`: the known bugs that are not planted, each with the reason."""
     if as_json:
         document: HuntsDocument = {"faults": scores, "missing": missing}
-        click.echo(json.dumps(document))
+        print_json(document)
         return
     print_scores(scores, unit)
     if missing:

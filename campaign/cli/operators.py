@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 import click
 
 from campaign.cli import options
-from campaign.cli.terminal import print_table
+from campaign.cli.terminal import print_json, print_table
 from campaign.exit_codes import ExitCode
 from dynamic_tables.differentiate.registry import NOT_YET, OPERATORS, PAGES
 from dynamic_tables.plan.functions import CASE, CASTS, FUNCTIONS, IN
@@ -87,7 +86,7 @@ def command(as_json: bool, as_markdown: bool) -> ExitCode:
     if as_json and as_markdown:
         raise click.UsageError("--json and --markdown exclude each other: give one of them")
     if as_json:
-        click.echo(json.dumps(asdict(matrix()), indent=2))
+        print_json(asdict(matrix()))
     elif as_markdown:
         click.echo("\n".join(markdown(matrix())))
     else:

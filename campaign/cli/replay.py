@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from campaign.cli import options
+from campaign.cli.terminal import print_json
 from campaign.exit_codes import ExitCode
 from campaign.failures.attribution import attributed_outcome
 from campaign.failures.folders import read_scenario
@@ -40,13 +40,16 @@ def command(path: Path, tier: str, faults: tuple[str, ...], validations: bool, a
     if path.is_dir() and not any(path.iterdir()):
         reason = f"{path} is empty, so nothing was replayed; give a scenario file or a failure folder"
         nothing: OutcomeDocument = {"outcome": "undecided", "reason": reason}
-        click.echo(json.dumps(nothing) if as_json else reason)
+        if as_json:
+            print_json(nothing)
+        else:
+            click.echo(reason)
         return ExitCode.UNKNOWN
     scenario = read_scenario(path)
     spec = LaneSpec(tier=tier, faults=faults, validations=validations, fresh_percent=100)
     outcome = attributed_outcome(scenario, spec.build().judge(scenario), spec)
     if as_json:
-        click.echo(json.dumps(as_object(outcome)))
+        print_json(as_object(outcome))
     else:
         show(outcome)
     return CODES.get(outcome.outcome, ExitCode.UNKNOWN)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 from rich.text import Text
 
 from campaign.cli import options
-from campaign.cli.terminal import print_table
+from campaign.cli.terminal import print_json, print_table
 from campaign.exit_codes import ExitCode
 from campaign.runs.past_runs import PastRun, past_runs, run_object
 from reports.documents import RunsDocument
@@ -31,7 +30,7 @@ def command(folder: Path, as_json: bool) -> ExitCode:
     if as_json:
         unreadable = {str(path): reason for path, reason in past.unreadable.items()}
         content: RunsDocument = {"runs": [run_object(run) for run in past.runs], "unreadable": unreadable}
-        click.echo(json.dumps(content, indent=2))
+        print_json(content)
     else:
         if past.runs:
             print_table(

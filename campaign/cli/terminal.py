@@ -1,9 +1,11 @@
-"""Tables on the terminal, in the one form that all commands share."""
+"""What all commands print in one form: tables, and JSON for programs."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 
+import click
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -11,6 +13,11 @@ from rich.text import Text
 
 PIPE_WIDTH = 130
 """Columns where there is no terminal: in rich's 80, names of faults and folders would be broken."""
+
+
+def print_json(document: object) -> None:
+    """Prints a result on stdout as JSON, in one line, so that a program finds it by its lines."""
+    click.echo(json.dumps(document))
 
 
 def print_table(

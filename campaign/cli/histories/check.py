@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ from campaign.cli.histories.level_options import options_of
 from campaign.cli.histories.on_cluster import on_cluster
 from campaign.cli.histories.smallest import require_suffix, write_smallest
 from campaign.cli.progress import waiting
+from campaign.cli.terminal import print_json
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
@@ -322,7 +322,7 @@ def command(
         reports.add(source, item.line, checked, done - began)
         began = done
         if as_json:
-            click.echo(json.dumps(as_object(checked)))
+            print_json(as_object(checked))
         elif printed < IN_FULL or explain:
             click.echo(("\n" if printed else "") + history_text(checked, requested, explain=explain))
         else:

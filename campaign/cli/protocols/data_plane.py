@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from campaign.cli import options
+from campaign.cli.terminal import print_json
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from reports.documents import IntentsDocument, RandomIntentsDocument
@@ -126,7 +126,7 @@ def _resolved(
         "fault": fault,
     }
     if as_json:
-        click.echo(json.dumps(document))
+        print_json(document)
     elif history:
         click.echo(render(made))
     else:
@@ -185,7 +185,7 @@ def _search(seed: int, runs: int, fault: str | None, as_json: bool) -> ExitCode:
             "history": smallest,
             "fault": fault,
         }
-        click.echo(json.dumps(document))
+        print_json(document)
     elif wrong is None:
         click.echo(f"{found.runs:,} sets of random intents: each as one after the other, and serializable")
     else:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
+from campaign.cli.terminal import print_json
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 
@@ -39,7 +39,7 @@ def on_postgres(script: Script, level: str, most: int | None, as_json: bool) -> 
     except PostgresMissing as error:
         raise CampaignError(str(error)) from error
     if as_json:
-        click.echo(json.dumps({**_document(found), "postgres": level, "promised": PROMISED[level]}))
+        print_json({**_document(found), "postgres": level, "promised": PROMISED[level]})
     else:
         _print(found, level, one=most is None)
     match found.levels[PROMISED[level]]:

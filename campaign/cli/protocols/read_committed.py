@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import click
 
 from campaign.cli import options
 from campaign.cli.protocols.shown import document_of, levels_of, show, transactions_of
+from campaign.cli.terminal import print_json
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from reports.documents import OrdersDocument
@@ -84,7 +84,7 @@ def _once(script: Script, rules: Rules, as_json: bool) -> ExitCode:
     checked = check(done.history)
     named = anomalies(done.history)
     if as_json:
-        click.echo(json.dumps(document_of(done, checked, named)))
+        print_json(document_of(done, checked, named))
         return _code_of(done, checked)
     show(done)
     click.echo(f"\n{render(done.history)}\n")
@@ -134,7 +134,7 @@ def _explored(script: Script, rules: Rules, most: int, as_json: bool) -> ExitCod
             "with_ddl": DRAWN,
             "broken": list(broken),
         }
-        click.echo(json.dumps(document))
+        print_json(document)
     else:
         rest = "" if found.complete else f" (the first {most:,}; there are more)"
         click.echo(f"{found.orders:,} orders of the statements{rest}")

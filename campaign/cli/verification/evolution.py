@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from campaign.cli import options
+from campaign.cli.terminal import print_json
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from reports.documents import EvolutionDocument
 
@@ -46,7 +46,10 @@ def evolution(stories: int, steps: int, seed: int, as_json: bool) -> ExitCode:
         seeds = range(seed, seed + stories)
         result = evolve(spark, Path(folder), seeds=seeds, steps=steps, progress=progress)
     seconds = time.perf_counter() - start
-    click.echo(json.dumps(document(result, seconds)) if as_json else text(result, seconds))
+    if as_json:
+        print_json(document(result, seconds))
+    else:
+        click.echo(text(result, seconds))
     return EXIT_CODES[result.decision]
 
 

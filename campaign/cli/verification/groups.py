@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
 from campaign.cli import options
-from campaign.cli.terminal import print_table
+from campaign.cli.terminal import print_json, print_table
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from reports.documents import ReadersDocument
 from workload.outcomes.decision import Decision
@@ -33,7 +32,7 @@ def groups(runs: int, seed: int, as_json: bool) -> ExitCode:
     seeds = [seed * 1_000_003 + number for number in range(runs)]
     found = [search(setting, seeds) for setting in Setting]
     if as_json:
-        click.echo(json.dumps([_document(each) for each in found]))
+        print_json([_document(each) for each in found])
     else:
         rows = [(each.setting.value, str(each.runs), str(each.skewed)) for each in found]
         print_table("", ["setting", "runs", "with read skew"], rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from campaign.cli import options
+from campaign.cli.terminal import print_json
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from reports.documents import ProtocolDocument
 from workload.outcomes.decision import Decision
@@ -55,7 +55,10 @@ def protocol(quick: bool, fault: str | None, as_json: bool) -> ExitCode:
 
     result = verify_protocol(planted, depth=QUICK if quick else None, progress=progress)
     seconds = time.perf_counter() - start
-    click.echo(json.dumps(document(result, seconds)) if as_json else text(result, seconds))
+    if as_json:
+        print_json(document(result, seconds))
+    else:
+        click.echo(text(result, seconds))
     return EXIT_CODES[result.decision]
 
 

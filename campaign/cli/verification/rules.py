@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from campaign.cli import options
-from campaign.cli.terminal import print_table
+from campaign.cli.terminal import print_json, print_table
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from reports.documents import FiguresDocument, RulesDocument
 from workload.outcomes.decision import Decision
@@ -57,7 +56,7 @@ def rules(
     )
     seconds = time.perf_counter() - start
     if as_json:
-        click.echo(json.dumps(document(results, seconds)))
+        print_json(document(results, seconds))
     else:
         print_results(results, seconds)
     decision = decision_of(results)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections import Counter
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from campaign.cli import options
+from campaign.cli.terminal import print_json
 from campaign.errors import CampaignError
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from reports.documents import SoakDocument
@@ -104,7 +104,7 @@ def command(
     smallest = smaller(done[-1], planted, 0 if replay else attempts) if done[-1].wrong else None
     lacking = not_shown(done, floors=replay is None)
     if as_json:
-        click.echo(json.dumps(document(done, seconds, smallest, lacking)))
+        print_json(document(done, seconds, smallest, lacking))
     else:
         click.echo(text(done, seconds, lacking))
         if smallest:
