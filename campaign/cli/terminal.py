@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 PIPE_WIDTH = 130
 """Columns where there is no terminal: in rich's 80, names of faults and folders would be broken."""
@@ -33,6 +33,12 @@ def print_table(
     Without `columns` the table has no heading. `numbers`: the columns aligned right; `one_line`: those that
     are not wrapped.
     """
+    # Here, because `dvs check` of a small file prints no table, and rich takes longer to load than the check.
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+    from rich.text import Text
+
     console = Console()
     console = console if console.is_terminal else Console(width=PIPE_WIDTH)
     table = Table(title=escape(title) or None, show_header=bool(columns))
