@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+import pytest
+
 from campaign.pytest_plugin import AdapterConformance
 from engines.pg_ivm import PgIvm
 from engines.pg_ivm_gaps import LIMITS, gap
@@ -27,6 +29,8 @@ from workload.query import (
 )
 from workload.scenario import Scenario
 from workload.types import Kind
+
+pytestmark = pytest.mark.slow
 
 LOST_TYPE = "type with OID 0 does not exist"
 """What pg_ivm says when it maintains an outer join of a CTE with itself, which it should refuse."""

@@ -27,6 +27,8 @@ from workload.schema import Table
 from workload.sql import Dialect
 from workload.types import DATE, INT, TIMESTAMP_NTZ, Row, Value
 
+pytestmark = pytest.mark.slow
+
 R, S = table("r", k=INT, a=INT, d=DATE), table("s", k=INT, b=INT, t=TIMESTAMP_NTZ)
 TABLES = {each.name: each for each in (R, S)}
 ROUNDS = 6

@@ -17,7 +17,7 @@ from dynamic_tables.store.log import numbered
 from dynamic_tables.store.port import Action
 from dynamic_tables.store.sizes import Sizes
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,8 @@ from campaign.runs.plan import CampaignPlan
 from engines.registry import TIERS
 from generators.profiles import QUICK
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = "from campaign.cli import main; main()"
 ARGUMENTS = ("--profile", "quick", "--seed", "3", "--scenarios", "10", "--workers", "2")
 

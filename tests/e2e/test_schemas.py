@@ -12,6 +12,8 @@ from click.testing import CliRunner
 from campaign.cli import main
 from tests.schemas import DOCUMENTS, FOLDER, schema_text, unlike
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -70,6 +70,7 @@ OF_EVERY_TYPE = {
 }
 
 
+@pytest.mark.slow
 def test_values_of_every_type_pass_through(on_delta: Account) -> None:
     """A table that is refreshed in full stores them too."""
     account, whole = on_delta, OF_EVERY_TYPE["all_of_it"]
@@ -232,10 +233,12 @@ def in_order(value: object) -> str:
     return str(list(map(in_order, value))) if isinstance(value, tuple) else repr(value)
 
 
+@pytest.mark.slow
 def test_maps_are_compared_by_their_pairs(account: Account) -> None:
     assert_maps_are_maintained(account, OVER_MAPS)
 
 
+@pytest.mark.slow
 def test_maps_are_compared_by_their_pairs_on_delta_too(on_delta: Account) -> None:
     assert_maps_are_maintained(on_delta, MAPS_ON_DELTA)
 

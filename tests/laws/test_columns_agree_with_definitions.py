@@ -34,6 +34,8 @@ from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transac
 from dvs_model.theory.names import Phenomenon
 from tests.depth import examples
 
+pytestmark = pytest.mark.slow
+
 COUNT = examples(320)
 
 

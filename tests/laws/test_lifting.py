@@ -26,6 +26,8 @@ from workload.timeline import Due, due_refreshes
 from workload.types import Row
 from workload.wellformed import check_scenario
 
+pytestmark = pytest.mark.slow
+
 
 def of_one_operator(query: Query) -> Scenario:
     """The history of the differential tests over one definition."""

@@ -24,6 +24,8 @@ from workload.errors import WorkloadError
 from workload.lift import lifted_query
 from workload.operators import OPERATORS, Operator, operator_tree
 
+pytestmark = pytest.mark.slow
+
 SMALL = Bound(rows=1, of_table=1, in_all=2)
 
 

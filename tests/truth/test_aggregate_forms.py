@@ -35,6 +35,8 @@ from workload.sql import Dialect, render_query
 from workload.types import ESTIMATE, Row, Value
 from workload.writing.writer import written_query
 
+pytestmark = pytest.mark.slow
+
 v = columns(SPECIMEN, "v")
 COUNT = AggregateFunction.COUNT.value
 

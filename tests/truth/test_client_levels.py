@@ -33,6 +33,8 @@ from dvs_model.observed.time import time_pairs
 from dvs_model.theory.names import Level, Phenomenon
 from tests.depth import examples
 
+pytestmark = pytest.mark.slow
+
 COUNT = examples(480)
 INIT = -1
 REGISTERS = Records(aborts=True)

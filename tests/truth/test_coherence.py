@@ -15,6 +15,8 @@ from dvs_model.notation import parse
 from dynamic_tables.operations.runner import Runner
 from tests.depth import examples
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("setting", [s for s in Setting if s is not Setting.REPEATABLE_READ])
 def test_weaker_settings_show_read_skew(setting: Setting) -> None:

@@ -16,6 +16,8 @@ from generators.histories import SMALL, history_at
 from reference.histories import Reference
 from tests.depth import examples
 
+pytestmark = pytest.mark.slow
+
 READINGS = {
     "changed": (DEFAULT, {}),
     "letter": (Reading(derived_writes=DerivedWrites.LETTER), {"letter": True}),

@@ -16,6 +16,8 @@ from campaign.verify.protocol_world import COMMANDS, PROTOCOL_FAULTS, SOUND, Pla
 from tests.depth import examples
 from tests.schemas import unlike
 
+pytestmark = pytest.mark.slow
+
 INTERLEAVINGS, CHANGES = examples(30), examples(12)
 """How many are run here, and how many of what colleagues do; `dvs verify protocol` runs all."""
 

@@ -24,7 +24,7 @@ from workload.scope import output_columns
 from workload.sql import Dialect, create_table_text, render_expr, render_query
 from workload.types import Kind
 
-pytestmark = needs_pglite
+pytestmark = [pytest.mark.slow, needs_pglite]
 
 REFUSED_QUERIES = {
     "over aggregates": "syntax error",  # a column named `when`

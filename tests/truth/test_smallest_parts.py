@@ -21,6 +21,8 @@ from dvs_model.observed.smallest import smallest
 from tests.depth import examples
 from tests.truth.test_client_levels import lists, registers, timed
 
+pytestmark = pytest.mark.slow
+
 READERS = {
     Form.EDN: elle.read_edn,
     Form.ELLE_JSON: elle.read_json,

@@ -23,6 +23,8 @@ from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transac
 from dvs_model.theory.names import Level
 from tests.depth import examples
 
+pytestmark = pytest.mark.slow
+
 COUNT = examples(120)
 MOST = 40
 """Orders of one history that are written out."""

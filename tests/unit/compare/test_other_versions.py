@@ -15,6 +15,8 @@ from click.testing import CliRunner, Result
 from campaign.cli import main
 from campaign.compare.other_version import source_path
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 EARLY = (
     "dynamic_tables/refresh/versions.py",

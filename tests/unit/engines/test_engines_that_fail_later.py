@@ -32,6 +32,8 @@ from workload.schema import Column
 from workload.sql import Dialect
 from workload.types import Kind, Row, SqlType, Value
 
+pytestmark = pytest.mark.slow
+
 
 class Stale(Recomputing):
     """Never removes a row, so that its second refresh is wrong."""

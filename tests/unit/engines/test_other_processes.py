@@ -22,6 +22,8 @@ from workload.schema import Column, Table
 from workload.types import INT
 from workload.wellformed import check_scenario
 
+pytestmark = pytest.mark.slow
+
 R, S = (Table(name, (Column("a", INT),)) for name in "rs")
 
 

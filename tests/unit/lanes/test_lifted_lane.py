@@ -28,6 +28,8 @@ from workload.outcomes.trace import Trace
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.types import INT
 
+pytestmark = pytest.mark.slow
+
 
 def lane(lifting: Lifting, *faults: str, alone_percent: int = 0) -> LiftedLane:
     spec = LaneSpec(tier="rules", lifting=lifting, worlds=8, faults=faults, validations=False)

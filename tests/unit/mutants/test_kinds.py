@@ -16,6 +16,8 @@ from campaign.mutants.kinds import KINDS, FaultKind
 from campaign.mutants.verdict import HuntVerdict
 from tests.schemas import unlike
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
 def test_a_fault_of_each_kind_is_found(kind: FaultKind) -> None:

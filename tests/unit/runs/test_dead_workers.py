@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from campaign.lanes.spec import LaneSpec, within_limits
 from campaign.runs.campaign import run_plan
 from campaign.runs.plan import CampaignPlan, JudgedScenario
@@ -12,6 +14,8 @@ from campaign.runs.runner import run
 from generators.profiles import QUICK
 from tests.unit.runs.deadly import DeadlySpec
 from workload.outcomes.results import ENGINE_DIED, OutcomeClass
+
+pytestmark = pytest.mark.slow
 
 PLAN = CampaignPlan(seed=1, profile=QUICK, scenarios=14, workers=2)
 """Its chunks are of four scenarios: each deadly one is in a chunk of its own."""
