@@ -18,7 +18,7 @@ from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator
 from workload.types import Kind
 
-GENERATOR_VERSION = 38
+GENERATOR_VERSION = 39
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
 
 DRAWS_VERSION = 37

@@ -31,7 +31,7 @@ def group_comes_and_goes(b: ScenarioBuilder) -> Script:
     """A row gets a group in another table, which gets a second row, and goes; so for a key of NULL."""
     left, right = shapes.two_tables(b)
     k = key(b)
-    match b.choices.weighted(((6, "beside"), (2, "first"), (3, "members"), (3, "total"), (1, "extreme"))):
+    match b.choices.weighted(((8, "beside"), (2, "first"), (3, "members"), (3, "total"), (1, "extreme"))):
         case "first":
             target = _with_first_rows(b, left, right)
         case "extreme":
@@ -193,12 +193,14 @@ def _beside_groups(b: ScenarioBuilder, left: TableSketch, right: TableSketch, *,
     if exists:
         found = call(b.choices.pick(("is_not_null", "is_null")), BOOLEAN, found)
         other = predicate(b.choices, [term for term in rows.scope if term.key], 0)
-        if b.choices.chance(40):
+        if b.choices.chance(75):
             # Both sides of the OR are true of some rows.
             other = call("ge", BOOLEAN, first, constant(0, INT))
-        if b.choices.chance(70):
+        if b.choices.chance(85):
             condition = call("or", BOOLEAN, other, found).expr
     shown = [first, *b.choices.subset(rows.scope[1:], 0, 1)]
     if condition is None or b.choices.chance(50):
         shown.append(found)
-    return shapes.define(b, select(source, shown, condition))
+    # The plan of a LEFT JOIN with a condition says nothing of EXISTS under OR.
+    written = r"EXISTS \(SELECT | IN \(SELECT " if exists else ""
+    return shapes.define(b, select(source, shown, condition), written)
