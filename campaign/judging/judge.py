@@ -372,7 +372,8 @@ class Judgement:
             return True
         if self.truth.fails_over_both(event.table, previous, event.timestamp):
             return True
-        return self._own_error(event, previous) != ""
+        # Not caught: a scenario whose judge broke has not passed, and is not the engine's fault.
+        return self.own_error(event.table, event.timestamp, previous) != ""
 
     def _may_fail(self, name: str) -> bool:
         """Tells whether the query of a relation, or of one below it, may fail on its data."""
@@ -444,17 +445,13 @@ class Judgement:
 
     def _fails_by_itself(self, event: RefreshRefused) -> bool:
         """Whether the engine's own SQL fails on the defining query with the error of the refresh."""
-        error = self._own_error(event)
+        try:
+            error = self.own_error(event.table, event.timestamp, None)
+        except BaseException as broken:  # noqa: BLE001  # then nothing speaks for the engine
+            error = ""
+            shown(broken)
         # Up to the end of Spark's error condition: "ArithmeticException: [ARITHMETIC_OVERFLOW".
         return bool(error) and error.split("]")[0] == event.message.split("]")[0]
-
-    def _own_error(self, event: Refreshed | RefreshRefused, before: int | None = None) -> str:
-        """The error of the engine's own SQL on the defining query; "" where nothing speaks for the engine."""
-        try:
-            return self.own_error(event.table, event.timestamp, before)
-        except BaseException as broken:  # noqa: BLE001  # an engine raises what its platform does
-            shown(broken)
-            return ""
 
     def _failed_as_its_query(self, event: RefreshRefused, state: str) -> None:
         """Notes a refresh that failed rightly: what was due after it may come at any later time."""

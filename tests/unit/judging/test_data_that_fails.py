@@ -136,6 +136,14 @@ def test_the_engines_own_sql_may_tell_that_a_term_fails() -> None:
     assert asked == [20]
 
 
+def test_where_the_engines_own_sql_cannot_be_asked_nothing_is_found() -> None:
+    def breaks(table: str, timestamp: int, before: int | None) -> str:
+        raise ConnectionError("the platform died")
+
+    with pytest.raises(ConnectionError):
+        judge(PAIRS_WITHOUT_ZERO, anew(PAIRS_WITHOUT_ZERO), lambda refreshed: (), own_error=breaks)
+
+
 @pytest.mark.parametrize(
     ("fault", "scenario", "check"),
     [
