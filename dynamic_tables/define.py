@@ -118,7 +118,7 @@ def uncaptured(source: Definition) -> UnsupportedError | None:
     return None
 
 
-BLANKS_COUNT = frozenset(("PIVOT", "STRING", "VARCHAR", "CHAR", "TEXT"))
+BLANKS_COUNT = frozenset(("PIVOT", "STRING", "VARCHAR", "CHAR", "CHARACTER", "TEXT"))
 """Words behind which Spark compares the blanks of CHAR(n): in PIVOT, and after a cast, though it changes no
 value. The plans that stand for these compare the columns themselves."""
 

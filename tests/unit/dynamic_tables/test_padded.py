@@ -18,6 +18,7 @@ QUERIES = {
     "SELECT * FROM b PIVOT (COUNT(*) AS n FOR s IN ('ab' AS x))": False,
     "SELECT id FROM b WHERE CAST(s AS STRING) = 'ab'": False,
     "SELECT id FROM b WHERE s::string = 'ab'": False,
+    "SELECT id FROM b WHERE CAST(s AS CHARACTER(2)) = 'ab'": False,
     "SELECT id FROM b WHERE s = 'string'": True,
     "SELECT b.id FROM b LEFT JOIN o ON b.s = o.s WHERE o.s = 'ab'": True,
     "SELECT s, COUNT(*) AS n FROM b GROUP BY s HAVING s = 'ab'": True,
