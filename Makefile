@@ -3,7 +3,7 @@
 BIN     := .venv/bin
 TOY     := PYTHONPATH=examples/toy_engine $(BIN)/dvs
 WORKERS ?= 2
-# What `make test` selects. The tests marked slow take two thirds of the time of all; `make check` runs them too.
+# What `make test` selects. The tests marked slow take more than half of the time of all; `make check` runs them too.
 TESTS   ?= not slow
 # The first Python that is new enough; python3 when none is, so that the pre-flight check can say so.
 PYTHON  ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
