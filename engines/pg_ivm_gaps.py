@@ -27,6 +27,7 @@ from workload.query import (
     Relation,
     Select,
     SetOperation,
+    Verbatim,
     With,
     blocks,
     expressions_of,
@@ -145,7 +146,7 @@ def amended(query: Query) -> Query:
     match query:
         case With(ctes, body):
             return With(ctes, amended(body))
-        case SetOperation() | Limited():
+        case SetOperation() | Limited() | Verbatim():
             return query
         case Select():
             return _grouped(query) if query.group_by is not None else _joined(query)

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Sequence
 import duckdb
 
 from oracle.arrow import to_arrow
+from oracle.bag import Canonical, canonical
 from oracle.chain import STATE, STATEMENT, Chain, State, Timeline, Write
 from oracle.duck import run, run_typed
 from oracle.errors import OracleError, OracleQueryError
 from workload.dml import Dml, Insert, Merge, Overwrite, Replace
 from workload.scenario import Commit, Scenario
-from workload.schema import Table
+from workload.schema import ForeignKey, Table
 from workload.types import Row
 
 LITERALS = "$literal rows"
@@ -55,6 +56,41 @@ class BaseTables:
         """
         return self._timelines[table].at(timestamp)
 
+    def broken_promise(self, table: Table, tables: Sequence[Table], timestamp: int) -> str:
+        """What is promised of a table and does not hold at a timestamp, in words; empty if all does.
+
+        A promise that names a column or another table that there is not says nothing.
+        """
+        state = self.state(table.name, timestamp)
+        names = {column.name for column in table.columns}
+        for name in names.intersection(table.promises.required):
+            if any(None in key for key in _keys(table, state.rows, (name,))):
+                return f"{table.name}.{name} is NULL"
+        for columns in table.promises.keys:
+            if names.issuperset(columns):
+                keys = [key for key in _keys(table, state.rows, columns) if None not in key]
+                if len(set(keys)) < len(keys):
+                    return f"two rows of {table.name} have the same {', '.join(columns)}"
+        for foreign in table.promises.foreign:
+            other = next((each for each in tables if each.name == foreign.table), None)
+            if other is not None and self._has_orphan(table, foreign, other, timestamp):
+                return f"a row of {table.name} refers to no row of {other.name}"
+        for check in table.promises.checks:
+            if names.issuperset(check.columns):
+                text = f"SELECT bool_and(({check.text}) IS NOT FALSE) FROM {state.relation}"
+                if run(self._connection, text, self._limit_s).rows == ((False,),):
+                    return f"a row of {table.name} breaks CHECK ({check.text})"
+        return ""
+
+    def _has_orphan(self, table: Table, foreign: ForeignKey, other: Table, timestamp: int) -> bool:
+        """Whether a row's foreign key refers to no row; not where a column of it is not there."""
+        for each, columns in ((table, foreign.columns), (other, foreign.referred)):
+            if not {column.name for column in each.columns}.issuperset(columns):
+                return False
+        known = set(_keys(other, self.state(other.name, timestamp).rows, foreign.referred))
+        keys = _keys(table, self.state(table.name, timestamp).rows, foreign.columns)
+        return any(None not in key and key not in known for key in keys)
+
     def close(self) -> None:
         """Drops the schema that holds the states."""
         run(self._connection, f"DROP SCHEMA {self._schema} CASCADE")
@@ -91,6 +127,13 @@ class BaseTables:
             return
         rows = run_typed(self._connection, f"SELECT * FROM {relation}", (STATE, *table.columns), what)
         chain.extend(timeline, relation, rows)
+
+
+def _keys(table: Table, rows: Iterable[Row], columns: Sequence[str]) -> Iterable[tuple[Canonical, ...]]:
+    """The values of some columns of each row, as SQL compares them."""
+    places = [(table.position(name), table.columns[table.position(name)].type) for name in columns]
+    for row in rows:
+        yield tuple(canonical(row[n], type_) for n, type_ in places)
 
 
 def _writes(table: Table, commits: Iterable[Commit]) -> list[Write]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import duckdb
@@ -16,9 +16,9 @@ from oracle.zeros import zeros_told
 from workload.orders import tied_order
 from workload.query import Query
 from workload.scenario import Scenario
-from workload.schema import Column, Table
+from workload.schema import NO_PROMISES, Column, Table
 from workload.scope import Catalog
-from workload.sql import Dialect, literal, type_name
+from workload.sql import Dialect, column_name, literal, no_rows
 from workload.types import INT, Row
 from workload.wellformed import check_scenario
 
@@ -87,6 +87,13 @@ class DelayedView:
         """A base table's rows as of its latest commit up to the timestamp. Raises KeyError: no such table."""
         return self._base.state(table, timestamp).rows
 
+    def broken_promise(self, table: str, timestamp: int) -> str:
+        """What is promised of a base table and does not hold at a timestamp, in words; empty if all does."""
+        given = self._tables[table]
+        if given.promises == NO_PROMISES:
+            return ""
+        return self._base.broken_promise(given, self._scenario.tables, timestamp)
+
     def contents(self, name: str, timestamp: int) -> tuple[Row, ...]:
         """The rows that a base table, view or dynamic table has at a data timestamp, in no particular order.
 
@@ -131,6 +138,17 @@ class DelayedView:
         """The query of a view or dynamic table over base tables only. Raises KeyError: no such name."""
         return self._expansion(name).query
 
+    def answers(self, name: str, timestamp: int, queries: Sequence[str]) -> Row:
+        """The single values that queries have over the sources of a definition as of a data timestamp.
+
+        Each is a text for DuckDB, which reads the sources by their names. Raises as `contents` does.
+        """
+        expansion = self._expansion(name)
+        bound = self._bound(expansion, self._relations(name, timestamp))
+        listed = ", ".join(f"({query})" for query in queries)
+        (row,) = run(self._connection, f"{expansion.named(bound, Dialect.DUCKDB)}SELECT {listed}").rows
+        return row
+
     def fails_over_both(self, name: str, before: int, timestamp: int) -> bool:
         """Tells whether the query fails on its data over the rows of two data timestamps together.
 
@@ -174,14 +192,16 @@ class DelayedView:
     def _evaluate(self, name: str, relations: list[str]) -> tuple[Row, ...]:
         return self._rows(name, self._expansion(name), relations, self._catalog[name])
 
-    def _rows(
-        self, name: str, expansion: Expansion, relations: list[str], columns: tuple[Column, ...]
-    ) -> tuple[Row, ...]:
-        bound = tuple(
+    def _bound(self, expansion: Expansion, relations: list[str]) -> tuple[str, ...]:
+        return tuple(
             f"{table} AS (SELECT * FROM {relation})"
             for table, relation in zip(expansion.tables, relations, strict=True)
         )
-        text = expansion.text(bound, Dialect.DUCKDB)
+
+    def _rows(
+        self, name: str, expansion: Expansion, relations: list[str], columns: tuple[Column, ...]
+    ) -> tuple[Row, ...]:
+        text = expansion.text(self._bound(expansion, relations), Dialect.DUCKDB)
         try:
             return run_typed(self._connection, text, columns, name, self._limit_s)
         except OracleQueryError as error:
@@ -190,13 +210,12 @@ class DelayedView:
 
 def _as_values(table: Table, rows: tuple[Row, ...], dialect: Dialect) -> str:
     if not rows:
-        # VALUES needs a row in both dialects, so an empty table is a SELECT of typed NULLs that has none.
-        items = [f"CAST(NULL AS {type_name(c.type, dialect)}) AS {c.name}" for c in table.columns]
-        return f"SELECT {', '.join(items)} WHERE FALSE"
+        # VALUES needs a row in both dialects.
+        return no_rows(table.columns, dialect)
     types = [column.type for column in table.columns]
     texts = [
         "(" + ", ".join(literal(value, type_, dialect) for value, type_ in zip(row, types, strict=True)) + ")"
         for row in rows
     ]
-    names = ", ".join(column.name for column in table.columns)
+    names = ", ".join(column_name(column.name, dialect) for column in table.columns)
     return f"SELECT * FROM (VALUES {', '.join(texts)}) AS {table.name}({names})"

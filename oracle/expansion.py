@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workload.query import Cte, Query, With, names_read
+from workload.query import Cte, Query, Verbatim, With, names_read
 from workload.scenario import Scenario
 from workload.sql import Dialect, render_query
 
@@ -32,10 +32,17 @@ class Expansion:
 
     def text(self, tables: tuple[str, ...], dialect: Dialect, separator: str = " ") -> str:
         """The SQL text. `tables` are CTEs `name AS (...)` that define the base tables; they come first."""
+        named, body = self.named(tables, dialect, separator), render_query(self.body, dialect)
+        if named and isinstance(self.body, Verbatim):
+            # It may have a WITH of its own, and SQL allows no WITH right after another.
+            body = f"SELECT * FROM ({body}) AS q"
+        return f"{named}{body}"
+
+    def named(self, tables: tuple[str, ...], dialect: Dialect, separator: str = " ") -> str:
+        """The WITH clause that a query over what the definition reads begins with; empty without any CTE."""
         upstream = [f"{cte.name} AS ({render_query(cte.query, dialect)})" for cte in self.ctes]
-        named = f",{separator}".join((*tables, *upstream))
-        body = render_query(self.body, dialect)
-        return f"WITH {named}{separator}{body}" if named else body
+        listed = f",{separator}".join((*tables, *upstream))
+        return f"WITH {listed}{separator}" if listed else ""
 
 
 def expand(scenario: Scenario, name: str) -> Expansion:

@@ -58,6 +58,8 @@ def _shown(query: ir.Query, known: Mapping[str, Shown]) -> Shown:
             for cte in ctes:
                 known = {**known, cte.name: _shown(cte.query, known)}
             return _shown(body, known)
+        case ir.Verbatim(columns=given):
+            return {column: False for column, _ in given}
         case _:
             assert_never(query)
 

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar, assert_never
 from shrink.substitute import changed_block, with_parts
 from workload import query as ir
 from workload.dml import Dml, Update, statement_expressions, with_expressions
+from workload.errors import WorkloadError
 from workload.query import children
 from workload.scenario import Commit, Scenario, Step
 from workload.scope import Catalog, Scope, output_columns, relation_scope
@@ -89,7 +90,7 @@ def queries(scenario: Scenario) -> Iterator[Site[ir.Query]]:
 
 def nested(site: Site[Any]) -> Iterator[Site[ir.Query]]:
     """A query and the queries inside it, outside in."""
-    if isinstance(site.node, ir.Query):
+    if isinstance(site.node, ir.Query) and not isinstance(site.node, ir.Verbatim):
         yield site
     for part in parts(site):
         if isinstance(part.node, ir.RowSource):
@@ -122,6 +123,8 @@ def first_block(query: ir.Query) -> ir.Select:
             return first_block(body)
         case ir.Limited(limited):
             return first_block(limited)
+        case ir.Verbatim():
+            raise WorkloadError("a query that is given as text has no blocks")
         case _:
             assert_never(query)
 

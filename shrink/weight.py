@@ -170,6 +170,8 @@ def _without_parts(node: ir.Node) -> int:
             return 30
         case ir.With() | ir.Cte():
             return 20
+        case ir.Verbatim(text):
+            return len(text)
         case ir.Limited(_, order, count, offset):
             return 30 + 2 * len(order) + count + (5 + offset) * (offset > 0)
         case _:

@@ -42,6 +42,7 @@ class Operator(StrEnum):
     PROJECTION = "projection"
     SCAN = "scan"
     CTE = "cte"
+    TEXT = "text"
 
 
 JOIN_OPERATORS: Mapping[ir.JoinKind, Operator] = {kind: Operator(kind.value.lower()) for kind in ir.JoinKind}
@@ -52,8 +53,9 @@ SET_OPERATIONS: frozenset[Operator] = frozenset(
 GROUPINGS = frozenset({Operator.GROUPED_AGGREGATION, Operator.SCALAR_AGGREGATION, Operator.GROUPING_SETS})
 """The operators whose rows stand for groups."""
 
-OPERATORS: frozenset[Operator] = frozenset(Operator) - {Operator.SCAN, Operator.CTE}
-"""The operators that an engine maintains and coverage counts; the others only name what is read."""
+OPERATORS: frozenset[Operator] = frozenset(Operator) - {Operator.SCAN, Operator.CTE, Operator.TEXT}
+"""The operators that an engine maintains and coverage counts; the others name what is read, or a query that
+is given as text, whose operators are not known here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,8 @@ def own_operators(node: ir.RowSource) -> tuple[Operator, ...]:
             return (Operator.CTE,)
         case ir.Limited():
             return (Operator.LIMIT,)
+        case ir.Verbatim():
+            return (Operator.TEXT,)
         case ir.Derived() | ir.With():
             return ()
         case _:

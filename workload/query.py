@@ -216,7 +216,21 @@ class Limited:
     offset: int = 0
 
 
-Query = Select | UnionAll | Union | ExceptAll | Except | IntersectAll | Intersect | With | Limited
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """A query as its author wrote it: a text of Spark's SQL, which this package does not look into.
+
+    `translated`: the same query for DuckDB. `sources`: what it reads; each alias is the name in both texts.
+    `columns`: the names and types of its output.
+    """
+
+    text: str
+    translated: str
+    sources: tuple[Named | Derived, ...]
+    columns: tuple[tuple[str, SqlType], ...]
+
+
+Query = Select | UnionAll | Union | ExceptAll | Except | IntersectAll | Intersect | With | Limited | Verbatim
 
 
 RowSource = Query | Relation | Cte
@@ -251,6 +265,8 @@ def children(node: Node) -> tuple[Node, ...]:
             return branches
         case With(ctes, body):
             return (*ctes, body)
+        case Verbatim(sources=sources):
+            return sources
         case _:
             assert_never(node)
 
@@ -288,6 +304,8 @@ def _rebuilt(node: Node, parts: Iterator[Any]) -> Node:
             return replace(node, branches=tuple(parts))
         case With(ctes, _):
             return With(tuple(islice(parts, len(ctes))), next(parts))
+        case Verbatim():
+            return replace(node, sources=tuple(parts))
         case _:
             assert_never(node)
 
@@ -372,6 +390,8 @@ def output_names(query: Query) -> list[str]:
             return output_names(body)
         case Limited(limited):
             return output_names(limited)
+        case Verbatim(columns=columns):
+            return [name for name, _ in columns]
         case _:
             assert_never(query)
 

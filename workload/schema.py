@@ -16,11 +16,46 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """The `columns` hold values that the `referred` columns of a row of another table hold, or a NULL."""
+
+    columns: tuple[str, ...]
+    table: str
+    referred: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowCheck:
+    """A condition that is not FALSE for any row: a text for DuckDB, over these columns."""
+
+    columns: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Promises:
+    """What whoever owns a table promises of its rows, after each commit; random tables promise nothing.
+
+    `keys`: columns whose values differ between all rows, the primary key first. `required`: columns that are
+    never NULL. A promise that names a column or a table that a scenario lacks says nothing.
+    """
+
+    keys: tuple[tuple[str, ...], ...] = ()
+    required: tuple[str, ...] = ()
+    foreign: tuple[ForeignKey, ...] = ()
+    checks: tuple[RowCheck, ...] = ()
+
+
+NO_PROMISES = Promises()
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A base table: rows are its contents, written by DML only."""
 
     name: str
     columns: tuple[Column, ...]
+    promises: Promises = NO_PROMISES
 
     def position(self, column: str) -> int:
         """Zero-based position of a column; raises KeyError if there is none of that name."""

@@ -42,6 +42,10 @@ def output_columns(query: ir.Query, catalog: Catalog) -> tuple[Column, ...]:
                     raise WorkloadError(f"CTE {cte.name} hides another relation")
                 catalog = {**catalog, cte.name: output_columns(cte.query, catalog)}
             return output_columns(body, catalog)
+        case ir.Verbatim(sources=sources, columns=columns):
+            _check_unique((name for source in sources for name in relation_scope(source, catalog)), "source")
+            _check_unique((name for name, _ in columns), "output column")
+            return tuple(Column(name, type_) for name, type_ in columns)
         case _:
             assert_never(query)
 

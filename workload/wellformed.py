@@ -23,7 +23,19 @@ from workload.dml import (
 from workload.errors import WorkloadError
 from workload.keywords import KEYWORDS
 from workload.orders import tied_order
-from workload.query import Cte, Derived, Exploded, Expr, Item, Named, Query, names_read, walk, with_sources
+from workload.query import (
+    Cte,
+    Derived,
+    Exploded,
+    Expr,
+    Item,
+    Named,
+    Query,
+    Verbatim,
+    names_read,
+    walk,
+    with_sources,
+)
 from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Redefine, Refresh, Scenario
 from workload.schema import Column, Table
 from workload.scope import Catalog, Scope, check_expression, definition_columns
@@ -53,6 +65,9 @@ def check_definitions(scenario: Scenario) -> Catalog:
             _check_name(definition.known_as, f"definition {definition.name}")
         for name in _names_of(definition.query):
             _check_name(name, f"definition {definition.name}")
+        if isinstance(definition.query, Verbatim):
+            for name, _ in definition.query.columns:
+                _check_form(name, f"definition {definition.name}")
         known_as = {each.name: each.known_as for each in scenario.definitions if each.known_as}
         ctes = {part.name for part in walk(definition.query) if isinstance(part, Cte)}
         for name in names_read(definition.query):
@@ -287,7 +302,7 @@ def _check_columns(columns: tuple[Column, ...], table: str) -> None:
         raise WorkloadError(f"table {table} has no columns")
     seen: set[str] = set()
     for column in columns:
-        _check_name(column.name, f"table {table}")
+        _check_form(column.name, f"table {table}")
         if column.name in seen:
             raise WorkloadError(f"table {table} has two columns named {column.name}")
         seen.add(column.name)
@@ -302,10 +317,14 @@ def _check_new_name(name: str, catalog: Catalog) -> None:
 def _check_name(name: str, where: str) -> None:
     # Names are rendered without quotes, so this pattern is also what keeps a hostile file from
     # smuggling SQL in.
-    if not name_pattern.fullmatch(name):
-        raise WorkloadError(f"{where}: {name!r} is no name; use lower-case letters, digits and _")
+    _check_form(name, where)
     if name in KEYWORDS:
         raise WorkloadError(f"{where}: {name!r} is a keyword of SQL; take another name")
+
+
+def _check_form(name: str, where: str) -> None:
+    if not name_pattern.fullmatch(name):
+        raise WorkloadError(f"{where}: {name!r} is no name; use lower-case letters, digits and _")
 
 
 def _names_of(query: Query) -> Iterator[str]:

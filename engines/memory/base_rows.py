@@ -16,7 +16,7 @@ from dynamic_tables.plan.types import Kind as EngineKind, Type, decimal
 from engines.memory.database import fetched
 from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
 from workload.schema import Table
-from workload.sql import Dialect, column_types, dml_texts, rows_text
+from workload.sql import Dialect, column_name, column_types, dml_texts, rows_text
 from workload.types import NESTED, Kind, Row, SqlType
 
 BATCH = 500
@@ -64,7 +64,8 @@ class BaseRows:
             if column.type.kind in (Kind.FLOAT, Kind.DOUBLE):
                 # UPDATE leaves a value as it is where the new one is equal to it, as -0.0 is to 0.0. With an
                 # index it writes the row anew.
-                self._run(f"CREATE INDEX hidden_{table.name}_{column.name} ON {table.name} ({column.name})")
+                shown = column_name(column.name, Dialect.DUCKDB)
+                self._run(f"CREATE INDEX hidden_{table.name}_{column.name} ON {table.name} ({shown})")
 
     def current(self, table: Table) -> tuple[Row, ...]:
         """Returns the current rows, without their ids."""
@@ -136,4 +137,4 @@ def _snapshot_name(table: str, version: int) -> str:
 
 
 def _names(table: Table) -> str:
-    return ", ".join(column.name for column in table.columns)
+    return ", ".join(column_name(column.name, Dialect.DUCKDB) for column in table.columns)

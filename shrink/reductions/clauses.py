@@ -98,6 +98,8 @@ def without_outputs(query: ir.Query, positions: frozenset[int]) -> ir.Query:
             gone = {item.name for n, item in enumerate(first_block(limited).items) if n in positions}
             kept = tuple(key for key in order if key.column not in gone)
             return replace(query, query=without_outputs(limited, positions), order=kept)
+        case ir.Verbatim():
+            return query
         case _:
             assert_never(query)
 

@@ -96,6 +96,8 @@ def evaluate(query: Query, relations: Mapping[str, Relation]) -> Relation:
             for cte in ctes:
                 relations = {**relations, cte.name: evaluate(cte.query, relations)}
             return evaluate(body, relations)
+        case ir.Verbatim():
+            raise ValueError("the reference evaluates no text")
         case _:
             assert_never(query)
 

@@ -35,6 +35,8 @@ def lifted_query(query: ir.Query) -> ir.Query:
             return _select(query)
         case ir.Limited():
             raise WorkloadError("the first rows of each world are no query with LIMIT")
+        case ir.Verbatim():
+            raise WorkloadError("a query that is given as text cannot be lifted")
         case ir.SetOperation() | ir.With():
             return changed(query, lambda node: _select(node) if isinstance(node, ir.Select) else None)
         case _:

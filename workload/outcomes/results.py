@@ -232,6 +232,29 @@ class FailureGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedDefinition:
+    """A definition that somebody else wrote, in a campaign over such definitions.
+
+    `file`, `line`, `text`: where its query begins, and the query. `mode`: INCREMENTAL or FULL, as the engine
+    maintains it. `coverage`: the share of the `goals` of its text that random data reached; `missing`: the
+    others, in words, each with its line, 0 where it has none. `voices`: who said what the text means, and
+    agreed. `scenarios`: how many had it. `reason`: why it was not judged; empty where it was.
+    """
+
+    file: str = ""
+    line: int = 0
+    text: str = ""
+
+    mode: str = ""
+    coverage: float = 0.0
+    voices: tuple[str, ...] = ()
+    scenarios: int = 0
+    goals: int = 0
+    missing: Mapping[str, int] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
     """A campaign: its figures, outcomes, coverage and failures."""
 
@@ -262,3 +285,5 @@ class RunSummary:
     not_checked: Mapping[str, int] = field(default_factory=dict)
     wanted: int = 0
     """With fewer scenarios the run is undecided: all that were asked for, or the least for a verdict."""
+    definitions_judged: Mapping[str, JudgedDefinition] = field(default_factory=dict)
+    """Of a run over definitions that somebody else wrote, each of them by name."""

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any, assert_never
 
 from workload.errors import WorkloadError
+from workload.keywords import KEYWORDS
 from workload.types import NESTED, Kind, SqlType, Value
 
 
@@ -19,6 +20,14 @@ class Dialect(Enum):
     SPARK = "spark"
     DUCKDB = "duckdb"
     POSTGRES = "postgres"
+
+
+def column_name(name: str, dialect: Dialect) -> str:
+    """The name of a column as a text writes it: in quotes where it is a keyword, as in tables of users."""
+    if name not in KEYWORDS:
+        return name
+    mark = "`" if dialect is Dialect.SPARK else '"'
+    return f"{mark}{name}{mark}"
 
 
 def type_name(type_: SqlType, dialect: Dialect) -> str:

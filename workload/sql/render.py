@@ -9,7 +9,7 @@ from workload.aggregates import FORMS
 from workload.errors import WorkloadError
 from workload.sql.aggregates import aggregate_form
 from workload.sql.averages import decimal_average
-from workload.sql.dialect import Dialect, literal, type_name
+from workload.sql.dialect import Dialect, column_name, literal, type_name
 from workload.sql.exploded import exploded_text
 from workload.sql.functions import CASE, FUNCTIONS, IN
 from workload.sql.qualify import qualified_outside
@@ -35,8 +35,31 @@ def render_query(query: ir.Query, dialect: Dialect) -> str:
                 ctes, body = ctes + body.ctes, body.body
             named = ", ".join(f"{cte.name} AS ({render_query(cte.query, dialect)})" for cte in ctes)
             return f"WITH {named} {render_query(body, dialect)}"
+        case ir.Verbatim():
+            return _verbatim(query, dialect)
         case _:
             assert_never(query)
+
+
+def _verbatim(query: ir.Verbatim, dialect: Dialect) -> str:
+    """The text as it was written; where a source has another name now, a CTE gives it the old one."""
+    text = query.text if dialect is Dialect.SPARK else query.translated
+    renamed = [source for source in query.sources if not _keeps_name(source)]
+    if renamed:
+        named = (
+            f"{source.alias} AS (SELECT * FROM {render_relation(source, dialect)})" for source in renamed
+        )
+        text = f"WITH {', '.join(named)} SELECT * FROM ({text}) AS q"
+    if dialect is Dialect.SPARK:
+        return text
+    # Types are where dialects differ most: of sums, of divisions, of constants.
+    shown = [(column_name(name, dialect), type_name(type_, dialect)) for name, type_ in query.columns]
+    items = ", ".join(f"CAST({name} AS {type_}) AS {name}" for name, type_ in shown)
+    return f"SELECT {items} FROM ({text}) AS q"
+
+
+def _keeps_name(source: ir.Named | ir.Derived) -> bool:
+    return isinstance(source, ir.Named) and source.name == source.alias
 
 
 def _sort_key(key: ir.SortKey) -> str:
@@ -96,7 +119,7 @@ def render_expr(expr: ir.Expr, dialect: Dialect) -> str:
     """The text of an expression, always safe to put beside an operator."""
     match expr:
         case ir.ColumnRef(relation, name, _):
-            return f"{relation}.{name}"
+            return f"{relation}.{column_name(name, dialect)}"
         case ir.Literal(value, type_):
             return literal(value, type_, dialect)
         case ir.Call():

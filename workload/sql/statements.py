@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
 from workload.errors import WorkloadError
 from workload.query import Expr
-from workload.schema import Table
-from workload.sql.dialect import Dialect, literal, type_name
+from workload.schema import Column, Table
+from workload.sql.dialect import Dialect, column_name, literal, type_name
 from workload.sql.render import render_expr
 from workload.types import Row
 
@@ -24,7 +24,15 @@ def create_table_text(table: Table, dialect: Dialect, verb: str = "CREATE TABLE"
 
 def column_types(table: Table, dialect: Dialect) -> str:
     """The columns of a table with their types, as CREATE TABLE lists them."""
-    return ", ".join(f"{column.name} {type_name(column.type, dialect)}" for column in table.columns)
+    return ", ".join(
+        f"{column_name(column.name, dialect)} {type_name(column.type, dialect)}" for column in table.columns
+    )
+
+
+def no_rows(columns: Sequence[Column], dialect: Dialect) -> str:
+    """The query that has these columns and no rows: a SELECT of typed NULLs."""
+    items = [f"CAST(NULL AS {type_name(c.type, dialect)}) AS {column_name(c.name, dialect)}" for c in columns]
+    return f"SELECT {', '.join(items)} WHERE FALSE"
 
 
 def delta_texts(dml: Dml, table: Table, point: Callable[[str, int], str]) -> tuple[str, ...]:
@@ -62,7 +70,9 @@ def dml_texts(dml: Dml, table: Table, dialect: Dialect) -> tuple[str, ...]:
         case Insert(_, rows):
             return (_insert(table, rows, dialect),) if rows else ()
         case Update(_, assignments, where):
-            sets = ", ".join(f"{a.column} = {render_expr(a.value, dialect)}" for a in assignments)
+            sets = ", ".join(
+                f"{column_name(a.column, dialect)} = {render_expr(a.value, dialect)}" for a in assignments
+            )
             return (f"UPDATE {name} SET {sets}{_where(where, dialect)}",)
         case Delete(_, where):
             return (f"DELETE FROM {name}{_where(where, dialect)}",)
@@ -80,12 +90,13 @@ def dml_texts(dml: Dml, table: Table, dialect: Dialect) -> tuple[str, ...]:
 
 
 def _merge(merge: Merge, table: Table, dialect: Dialect) -> tuple[str, ...]:
-    names = [column.name for column in table.columns]
-    on = " AND ".join(f"{table.name}.{key} IS NOT DISTINCT FROM {GIVEN}.{key}" for key in merge.keys)
+    names = [column_name(column.name, dialect) for column in table.columns]
+    keys = [column_name(key, dialect) for key in merge.keys]
+    on = " AND ".join(f"{table.name}.{key} IS NOT DISTINCT FROM {GIVEN}.{key}" for key in keys)
     clauses = []
     if merge.delete_when is not None:
         clauses.append(f"WHEN MATCHED AND {render_expr(merge.delete_when, dialect)} THEN DELETE")
-    sets = ", ".join(f"{name} = {GIVEN}.{name}" for name in names if name not in merge.keys)
+    sets = ", ".join(f"{name} = {GIVEN}.{name}" for name in names if name not in keys)
     if sets:
         clauses.append(f"WHEN MATCHED THEN UPDATE SET {sets}")
     if merge.insert_unmatched:

@@ -122,6 +122,8 @@ class Writer:
                     writer = Writer(self.style, {**writer.names, cte.name: ir.output_names(cte.query)})
                 with_ = f"{self.style.words('WITH')} {', '.join(written)}"
                 return f"{with_}{self.style.gap()}{writer.query(body)}"
+            case ir.Verbatim():
+                return render_query(query, Dialect.SPARK)
             case _:
                 assert_never(query)
 

@@ -44,7 +44,18 @@ from workload.dml import (
     Truncate,
     Update,
 )
-from workload.query import Exploded, Expr, Frame, FrameUnit, Grouping, JoinKind, Limited, Query, SortKey
+from workload.query import (
+    Exploded,
+    Expr,
+    Frame,
+    FrameUnit,
+    Grouping,
+    JoinKind,
+    Limited,
+    Query,
+    SortKey,
+    Verbatim,
+)
 from workload.scenario import (
     Commit,
     Create,
@@ -58,6 +69,7 @@ from workload.scenario import (
     Scenario,
     View,
 )
+from workload.schema import ForeignKey, Promises, RowCheck
 from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP_NTZ, TINYINT, decimal
 
 PRICE = decimal(10, 2)
@@ -185,4 +197,29 @@ SHOP = Scenario(
     ),
     intents=("empty source", "no-op"),
 )
-"""Every class, every refresh mode, a lag and none, NaN, both zeros, infinity, escapes."""
+"""Every class but those of given definitions, every refresh mode, a lag and none, NaN, zeros, escapes."""
+
+PROMISES = Promises(
+    keys=(("k",),),
+    required=("k",),
+    checks=(RowCheck(("k",), "k > 0"),),
+    foreign=(ForeignKey(("k",), "p", ("k",)),),
+)
+
+GIVEN_SHOP = Scenario(
+    name="a definition that somebody else wrote",
+    tables=(
+        replace(table("p", k=INT), promises=Promises(keys=(("k",),))),
+        replace(table("c", k=INT), promises=PROMISES),
+    ),
+    definitions=(
+        DynamicTable(
+            "negative",
+            Verbatim(
+                "SELECT k * 2 AS k FROM c", "SELECT k * 2 AS k FROM c", (named("c", "c"),), (("k", INT),)
+            ),
+        ),
+    ),
+    steps=(Commit(0, (Insert("p", ((1,),)), Insert("c", ((1,),)))), Create(1, "negative")),
+)
+"""A definition that is given as text, over tables of which something is promised."""

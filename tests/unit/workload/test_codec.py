@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.unit.workload.shop import SHOP
+from tests.unit.workload.shop import GIVEN_SHOP, SHOP
 from workload import dml, expression, query, scenario, schema
 from workload.codec import encode, scenario_from_json, scenario_to_json
 from workload.dml import Insert
@@ -36,6 +36,7 @@ def parts(value: Any) -> Iterator[Any]:
 def test_the_shop_is_well_formed_and_holds_every_class() -> None:
     """So that a test that the shop survives is a test of every class."""
     check_scenario(SHOP)
+    check_scenario(GIVEN_SHOP)
     defined = {
         cls
         for module in (expression, query, dml, schema, scenario)
@@ -43,14 +44,15 @@ def test_the_shop_is_well_formed_and_holds_every_class() -> None:
         if isinstance(cls, type) and dataclasses.is_dataclass(cls) and cls.__module__ == module.__name__
         if not cls.__subclasses__()  # a class that others refine has no values of its own
     }
-    assert {type(part) for part in parts(SHOP)} >= defined
+    assert {type(part) for each in (SHOP, GIVEN_SHOP) for part in parts(each)} >= defined
     assert {part for part in parts(SHOP) if isinstance(part, RefreshMode)} == set(RefreshMode)
 
 
-def test_the_shop_survives_and_its_text_is_stable() -> None:
-    text = scenario_to_json(SHOP)
+@pytest.mark.parametrize("shop", [SHOP, GIVEN_SHOP])
+def test_the_shop_survives_and_its_text_is_stable(shop: Scenario) -> None:
+    text = scenario_to_json(shop)
     again = scenario_from_json(text)
-    assert repr(again) == repr(SHOP)  # not ==: NaN
+    assert repr(again) == repr(shop)  # not ==: NaN
     assert scenario_to_json(again) == text
     check_scenario(again)
 

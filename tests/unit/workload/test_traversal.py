@@ -14,7 +14,7 @@ from shrink.reductions.clauses import without_outputs
 from shrink.reductions.tables import without_column
 from shrink.rewrite import first_block
 from shrink.weight import node_weight, weight
-from tests.unit.workload.shop import CUSTOMER, SHOP
+from tests.unit.workload.shop import CUSTOMER, GIVEN_SHOP, SHOP
 from workload.dml import Dml, statement_expressions, with_expressions
 from workload.lift import lift, lifted_query
 from workload.operators import operator_tree, own_operators, written_operators
@@ -48,7 +48,8 @@ from workload.sql import Dialect, dml_texts, render_expr, render_query, render_r
 from workload.types import INT
 from workload.wellformed import check_scenario
 
-NODES = [node for definition in SHOP.definitions for node in walk(definition.query)]
+DEFINITIONS = (*SHOP.definitions, *GIVEN_SHOP.definitions)
+NODES = [node for definition in DEFINITIONS for node in walk(definition.query)]
 STATEMENTS = [s for step in SHOP.steps if isinstance(step, Commit) for s in step.statements]
 
 
@@ -91,7 +92,7 @@ WALKERS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "text of a query": (Query, lambda query: render_query(query, Dialect.SPARK)),
     "lifting": (Query, lambda query: refused_or_not(lifted_query, query)),
     "lifting in FROM": (Query, lambda query: refused_or_not(lifted_query, over(query))),
-    "first block": (Query, lambda query: first_block(UnionAll((query,)))),
+    "first block": (Query, lambda query: refused_or_not(first_block, UnionAll((query,)))),
     "fewer outputs": (Query, lambda query: without_outputs(UnionAll((query,)), frozenset())),
     "expressions of a statement": (Dml, statement_expressions),
     "other expressions": (
