@@ -8,6 +8,7 @@ from generators.builder import ScenarioBuilder
 from generators.choices import Choices, NothingToPick, SeededChoices
 from generators.concurrency import with_other_processes
 from generators.fitting import fit
+from generators.given_scenarios import scenario_of
 from generators.intents import INTENTS, TWICE_AS_OFTEN, Act, Script
 from generators.profiles import DRAWS_VERSION, Profile
 from generators.queries.styles import with_styles
@@ -33,7 +34,7 @@ def scenario_at(seed: int, profile: Profile, index: int) -> Scenario:
     True
     """
     choices = SeededChoices(seed, DRAWS_VERSION, profile, index)
-    return generate(choices, profile, scenario_name(profile.name, seed, index))
+    return generate(choices, profile, scenario_name(profile.name, seed, index), turn=index)
 
 
 def scenario_name(profile: str, seed: int, index: int) -> str:
@@ -41,12 +42,18 @@ def scenario_name(profile: str, seed: int, index: int) -> str:
     return f"{profile}-{seed}-{index}"
 
 
-def generate(choices: Choices, profile: Profile, name: str) -> Scenario:
+def generate(choices: Choices, profile: Profile, name: str, turn: int | None = None) -> Scenario:
     """A scenario from choices: tables with rows, definitions, then rounds of commits and refreshes.
 
     It is reduced to what the profile's limits admit; if that leaves no dynamic table, another one is drawn,
-    up to `ATTEMPTS` times, after which the last one is returned without dynamic tables.
+    up to `ATTEMPTS` times, after which the last one is returned without dynamic tables. `turn`: whose turn it
+    is among given definitions; drawn where it is None.
     """
+    if profile.given is not None:
+        scenario = scenario_of(profile.given, choices, profile, name, turn)
+        if profile.limits == NO_LIMITS:
+            return with_other_processes(choices, scenario, profile.concurrent_percent)
+        return fit(scenario, profile.limits)
     scenario = _unlimited(choices, profile, name)
     if profile.limits == NO_LIMITS:
         disturbed = with_other_processes(choices, scenario, profile.concurrent_percent)

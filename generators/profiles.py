@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from generators.dml import DML_WEIGHTS
+from generators.given.model import Given
 from generators.queries.branches import BRANCH_FLOORS
 from generators.queries.queries import QueryWeights
 from workload.errors import WorkloadError
@@ -75,6 +76,10 @@ class Profile:
     """Tier -> its share of a campaign over all tiers."""
     limits: Limits = field(default=NO_LIMITS, repr=False)
     """What the engine under test can do. Scenarios are drawn without limits and reduced afterwards."""
+    given: Given | None = field(default=None, repr=False)
+    """The definitions that somebody else wrote, in place of random ones (`dvs fuzz --definitions`)."""
+    goal_floor: int = field(default=80, repr=False)
+    """The percentage of the goals of each given definition that a run must reach."""
 
 
 COMMON_OPERATORS = (
@@ -275,7 +280,7 @@ def load_profile(name: str) -> Profile:
     base = data.pop("base", "smoke")
     if base not in PROFILES:
         raise WorkloadError(f"profile {name}: base {base!r} is none of {', '.join(PROFILES)}")
-    known = [f.name for f in fields(Profile) if f.name not in ("query", "limits")]
+    known = [f.name for f in fields(Profile) if f.name not in ("query", "limits", "given", "goal_floor")]
     changes: dict[str, Any] = {"name": path.stem}
     for key, value in data.items():
         if key not in known:

@@ -35,6 +35,7 @@ FOLDERS = tuple(LINTER["root_packages"])
 OURS: Mapping[str, set[str]] = {
     "dvs_model": set(),
     "workload": set(),
+    "given": {"workload", "generators"},
     "generators": {"dvs_model", "workload"},
     "oracle": {"workload"},
     "dynamic_tables": set(),
@@ -49,6 +50,7 @@ OURS: Mapping[str, set[str]] = {
 LIBRARIES: Mapping[str, set[str]] = {
     "dvs_model": {"numpy", "scipy", "pyarrow", "orjson", "yaml", "pysat"},
     "workload": set(),
+    "given": {"sqlglot", "duckdb"},
     "generators": {"hypothesis"},
     "oracle": {"duckdb", "pyarrow", "deltalake"},
     "dynamic_tables": {"pyspark", "delta", "sqlglot", "pyarrow", "pyroaring"},
@@ -99,6 +101,7 @@ ROOMS = (
 BITES = {
     "dvs_model-ours": ("dvs_model", "workload"),
     "workload-ours": ("workload", "dvs_model"),
+    "given-ours": ("given", "dynamic_tables"),
     "generators-ours": ("generators", "oracle"),
     "oracle-ours": ("oracle", "dynamic_tables"),
     "dynamic_tables-ours": ("dynamic_tables", "workload"),
@@ -114,6 +117,7 @@ BITES = {
     "reference-words": ("reference", "dvs_model.checking.check"),
     "dvs_model-libraries": ("dvs_model", "pyspark"),
     "workload-libraries": ("workload", "pyarrow"),
+    "given-libraries": ("given", "pyspark"),
     "generators-libraries": ("generators", "sqlglot"),
     "oracle-libraries": ("oracle", "sqlglot"),
     "dynamic_tables-libraries": ("dynamic_tables", "duckdb"),

@@ -1,0 +1,154 @@
+"""What base tables hold while a scenario is drawn: statements are applied to rows, and promises are checked.
+
+The statements are those that `generators.given.statements` draws: their conditions compare columns with
+constants, so that plain Python follows them without a database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, assert_never
+
+from generators.given.model import GivenTable
+from workload.dml import (
+    Delete,
+    Dml,
+    Insert,
+    Merge,
+    Optimize,
+    Overwrite,
+    Replace,
+    Restore,
+    Truncate,
+    Update,
+)
+from workload.query import Call, ColumnRef, Expr, Literal
+from workload.schema import ForeignKey, Table
+from workload.types import Row, Value
+
+Contents = Mapping[str, tuple[Row, ...]]
+"""The rows of each base table."""
+
+
+def comparable(value: Value) -> object:
+    """A value as SQL compares it: NaN equals itself, -0.0 equals 0.0, and TRUE is not 1."""
+    if isinstance(value, float):
+        return "nan" if value != value else value + 0.0
+    return (type(value).__name__, value)
+
+
+def key_of(row: Row, table: Table, columns: Sequence[str]) -> tuple[object, ...] | None:
+    """The values of some columns as a key; None where one is NULL, because then SQL compares nothing."""
+    values = [row[table.position(column)] for column in columns]
+    return None if None in values else tuple(map(comparable, values))
+
+
+def after(statement: Dml, table: Table, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    """The rows of a table after a statement; RESTORE is for the caller, who knows what there was."""
+    match statement:
+        case Insert(_, new):
+            return (*rows, *new)
+        case Overwrite(_, new) | Replace(_, new):
+            return new
+        case Truncate():
+            return ()
+        case Optimize() | Restore():
+            return rows
+        case Delete(_, where):
+            return tuple(row for row in rows if not holds(where, table, row))
+        case Update(_, assignments, where):
+            values = {table.position(each.column): each.value for each in assignments}
+            return tuple(
+                tuple(_value(values[n], table, row) if n in values else value for n, value in enumerate(row))
+                if holds(where, table, row)
+                else row
+                for row in rows
+            )
+        case Merge(_, keys, new, _, insert_unmatched):
+            positions = [table.position(key) for key in keys]
+
+            def known(row: Row) -> tuple[object, ...]:
+                return tuple(comparable(row[position]) for position in positions)
+
+            given = {known(row): row for row in new}
+            met = {known(row) for row in rows}
+            merged = [given.get(known(row), row) for row in rows]
+            added = [row for key, row in given.items() if key not in met] if insert_unmatched else []
+            return (*merged, *added)
+        case _:
+            assert_never(statement)
+
+
+def holds(where: Expr | None, table: Table, row: Row) -> bool:
+    """Whether a condition is TRUE for a row."""
+    match where:
+        case None:
+            return True
+        case Call("and", args):
+            return all(holds(arg, table, row) for arg in args)
+        case Call(function, (left, right)):
+            return _compares(function, _value(left, table, row), _value(right, table, row))
+        case _:
+            raise AssertionError(f"no statement is drawn with the condition {where}")
+
+
+def _compares(function: str, left: Any, right: Any) -> bool:
+    if function == "same":
+        return comparable(left) == comparable(right)
+    if left is None or right is None:
+        return False
+    match function:
+        case "eq":
+            return comparable(left) == comparable(right)
+        case "le":
+            return bool(left <= right)
+        case "gt":
+            return bool(left > right)
+        case _:
+            raise AssertionError(f"no statement is drawn with the function {function}")
+
+
+def _value(expr: Expr, table: Table, row: Row) -> Value:
+    match expr:
+        case Literal(value):
+            return value
+        case ColumnRef(_, name):
+            return row[table.position(name)]
+        case _:
+            raise AssertionError(f"no statement is drawn with the value {expr}")
+
+
+def orphans(
+    foreign: ForeignKey, table: Table, rows: Sequence[Row], referred: Table, others: Sequence[Row]
+) -> Iterator[Row]:
+    """The rows of a table whose foreign key refers to none of the other table's rows."""
+    known = {key_of(row, referred, foreign.referred) for row in others}
+    for row in rows:
+        key = key_of(row, table, foreign.columns)
+        if key is not None and key not in known:
+            yield row
+
+
+def broken_promise(tables: Sequence[GivenTable], contents: Contents) -> str:
+    """The first promise that contents break, in words; empty where all are kept."""
+    schema = {given.table.name: given.table for given in tables}
+    for given in tables:
+        table, rows = given.table, contents[given.table.name]
+        for name in table.promises.required:
+            if any(row[table.position(name)] is None for row in rows):
+                return f"{table.name}.{name} is NULL"
+        for key in table.promises.keys:
+            values = [value for row in rows if (value := key_of(row, table, key)) is not None]
+            if len(set(values)) < len(values):
+                return f"two rows of {table.name} have the same {', '.join(key)}"
+        for domain in given.domains:
+            if len(domain.positions) > 1:
+                allowed = {tuple(map(comparable, values)) for values in domain.values}
+                if any(tuple(comparable(row[n]) for n in domain.positions) not in allowed for row in rows):
+                    return f"{table.name} has other combinations of values than its CHECK allows"
+        for foreign in table.promises.foreign:
+            if foreign.table in schema:
+                other = schema[foreign.table]
+                if any(orphans(foreign, table, rows, other, contents[other.name])):
+                    return f"a row of {table.name} refers to no row of {other.name}"
+    return ""

@@ -1,0 +1,140 @@
+"""Definitions that somebody else wrote, as scenarios are drawn from them: tables, promises, texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from workload.query import names_read
+from workload.scenario import Definition, DynamicTable
+from workload.schema import Table
+from workload.types import Row, Value
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnValues:
+    """The values of one column, or of several columns that a CHECK compares, which are drawn together.
+
+    `positions`: the columns. `values`: a tuple for each choice, one value for each column; the first
+    `constants` of them are those that the definitions compare the columns with, or close to these. `meets`:
+    the columns, by table and name, that the first column is compared with, so that it shares their values.
+    """
+
+    positions: tuple[int, ...]
+    values: tuple[Row, ...]
+    constants: int = 0
+    meets: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GivenTable:
+    """A base table, which has its promises, and the values that rows are drawn from.
+
+    `domains`: each column stands in one of them.
+    """
+
+    table: Table
+    domains: tuple[ColumnValues, ...]
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """The positions of the first key; of the first column where there is no key."""
+        keys = self.table.promises.keys
+        return self.positions(keys[0]) if keys else (0,)
+
+    def positions(self, names: Iterable[str]) -> tuple[int, ...]:
+        """The positions of columns."""
+        return tuple(map(self.table.position, names))
+
+    def is_required(self, position: int) -> bool:
+        """Whether a column is never NULL."""
+        return self.table.columns[position].name in self.table.promises.required
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessRow:
+    """A row of a witness: its table, and the values of some of its columns, by name."""
+
+    table: str
+    values: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Rows of base tables that together make a row of a definition, as far as its conditions can be solved.
+
+    `equal`: groups of columns, by number of row and name, that hold one value. `ascending`: chains of
+    columns, each of which holds a smaller value than the next.
+    """
+
+    rows: tuple[WitnessRow, ...]
+    equal: tuple[tuple[tuple[int, str], ...], ...] = ()
+    ascending: tuple[tuple[tuple[int, str], ...], ...] = ()
+
+
+class Happening(Enum):
+    """What may happen to a dynamic table between two refreshes, or to a base table behind it."""
+
+    COLUMN_CHANGED = "other values in column"
+    ROW_ADDED = "a row comes"
+    ROW_REMOVED = "a row goes"
+    GROUP_ADDED = "a group comes"
+    GROUP_CHANGED = "a group changes"
+    GROUP_EMPTIED = "a group goes"
+    GROUP_REFILLED = "a group that was gone comes back"
+    STATEMENT = "rows are changed by"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """One thing that random data should bring about for a definition, so that its text is covered.
+
+    `label`: in words, such as "line 3: WHERE price < 5 is NULL". `line`: where that stands; 0 for nowhere in
+    particular. `probe`: a query for DuckDB whose single
+    value is TRUE where it came about; it reads the sources of the definition under their names. Without a
+    probe it is something that happens: `columns` are the positions of the column, or of those that name a
+    group; `table` and `statement` are those of STATEMENT.
+    """
+
+    label: str
+    line: int = 0
+    probe: str = ""
+    happening: Happening | None = None
+    columns: tuple[int, ...] = ()
+    table: str = ""
+    statement: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """Tables and definitions that somebody else wrote.
+
+    `source`: where they were read, for messages. `definitions`: upstreams first. `goals`: what random data
+    should bring about in each dynamic table, by its name. `places`: the file in which each query stands, and
+    the line in which it begins. `witnesses`: rows that make a row of each dynamic table. `refused`: the
+    definitions that cannot be judged on the tier, each with the reason.
+    """
+
+    source: str
+    tables: tuple[GivenTable, ...]
+    definitions: tuple[Definition, ...]
+    goals: Mapping[str, tuple[Goal, ...]] = field(default_factory=dict)
+    places: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    witnesses: Mapping[str, tuple[Witness, ...]] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def dynamic_tables(self) -> tuple[DynamicTable, ...]:
+        """The dynamic tables, upstreams first."""
+        return tuple(d for d in self.definitions if isinstance(d, DynamicTable))
+
+    def closure(self, targets: Iterable[str]) -> tuple[list[GivenTable], list[Definition]]:
+        """The tables and definitions that some definitions need, themselves among them, upstreams first."""
+        needed = set(targets)
+        definitions: list[Definition] = []
+        for definition in reversed(self.definitions):
+            if definition.name in needed:
+                needed.update(names_read(definition.query))
+                definitions.insert(0, definition)
+        return [given for given in self.tables if given.table.name in needed], definitions

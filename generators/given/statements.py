@@ -1,0 +1,478 @@
+"""Random statements over given tables, which keep what is promised of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+from generators.choices import Choices
+from generators.given.contents import after, broken_promise, key_of, orphans
+from generators.given.model import ColumnValues, GivenTable, Witness, WitnessRow
+from workload.dml import (
+    Assignment,
+    Delete,
+    Dml,
+    Insert,
+    Merge,
+    Optimize,
+    Overwrite,
+    Replace,
+    Restore,
+    Truncate,
+    Update,
+)
+from workload.query import Call, ColumnRef, Expr, Literal
+from workload.schema import ForeignKey
+from workload.types import BOOLEAN, NESTED, Kind, Row, Value, fits
+
+ATTEMPTS = 12
+"""How often a statement is drawn again because it would break a promise."""
+
+MEETING_PERCENT = 45
+"""Percent of values of a column that are drawn from those in the columns that it is compared with."""
+
+CONSTANT_PERCENT = 60
+"""Percent of values that are drawn from those that the definitions name, where there are some."""
+
+SWEEPING = ("truncate", "overwrite", "restore", "replace", "delete")
+"""The statements that take many rows of other tables along, where these refer to the table."""
+
+SWEEPING_PERCENT = 25
+"""Percent of such statements that are kept on a table that others refer to."""
+
+MISSED_PERCENT = 30
+"""Percent of witnesses that miss one condition."""
+
+AGAIN_PERCENT = 20
+"""Percent of new rows that stood in the table before and were deleted, so that groups come back."""
+
+PARENT_PERCENT = 85
+"""Percent of foreign keys that are drawn from the rows they refer to; others are NULL where they may be."""
+
+ORDERED = frozenset({Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DATE})
+"""The kinds of values that Python and SQL order alike, with no value that is equal to none."""
+
+
+@dataclass(slots=True)
+class GivenStatements:
+    """Draws transactions. `contents`: what the tables hold after those that were drawn before.
+
+    `past`: for each table, what it held after each of its commits, by time; RESTORE goes back to one.
+    `witnesses`: those of the definitions that read the tables.
+    """
+
+    choices: Choices
+    tables: Sequence[GivenTable]
+    null_percent: int
+    weights: Mapping[str, int]
+    contents: dict[str, tuple[Row, ...]] = field(default_factory=dict)
+    past: dict[str, dict[int, tuple[Row, ...]]] = field(default_factory=dict)
+    witnesses: Sequence[Witness] = ()
+
+    def __post_init__(self) -> None:
+        for given in self.tables:
+            self.contents.setdefault(given.table.name, ())
+            self.past.setdefault(given.table.name, {})
+
+    def committed(self, statements: Sequence[Dml], at: int) -> None:
+        """Notes what the tables hold after a commit that `transaction` or `initial` gave."""
+        for statement in statements:
+            past = self.past[statement.table]
+            if isinstance(statement, Replace):
+                # RESTORE to a time before the replacement would bring back another table: never drawn.
+                past.clear()
+            past[at] = self.contents[statement.table]
+
+    def initial(self, low: int, high: int) -> tuple[Dml, ...]:
+        """The first contents of all tables, tables that others refer to first."""
+        statements: list[Dml] = []
+        for given in self.tables:
+            count = self.choices.integer(low, high)
+            rows = self._rows(given, count)
+            if rows:
+                self._try([Insert(given.table.name, rows)], statements)
+        return tuple(statements)
+
+    def witness(self) -> tuple[Dml, ...]:
+        """A transaction that inserts the rows of a witness, with the rows that they refer to.
+
+        Sometimes it leaves out a value that a condition asks for, so that this condition alone fails.
+        """
+        if not self.witnesses:
+            return ()
+        witness = self.choices.pick(self.witnesses)
+        missed = self.choices.integer(0, len(witness.rows)) if self.choices.chance(MISSED_PERCENT) else -1
+        rows = [self._fixed(each, left_out=number == missed) for number, each in enumerate(witness.rows)]
+        for group in witness.equal:
+            self._unify(witness, group, rows)
+        for chain in witness.ascending:
+            self._ascend(witness, chain, rows)
+        statements: list[Dml] = []
+        # Tables come after those that they refer to, and so do their rows.
+        for given in self.tables:
+            for each, values in zip(witness.rows, rows, strict=True):
+                if values is not None and each.table == given.table.name:
+                    self._try(self._with_parents(given, values), statements)
+        return tuple(statements)
+
+    def _with_parents(self, given: GivenTable, values: Mapping[int, Value]) -> list[Dml]:
+        """The INSERT of a row, after those of the rows that it refers to and that are not there."""
+        row = tuple(values[n] for n in range(len(values)))
+        inserts: list[Dml] = []
+        for foreign in given.table.promises.foreign:
+            key = key_of(row, given.table, foreign.columns)
+            if foreign.table not in self.contents or key is None:
+                continue
+            other = self._table(foreign.table)
+            if key not in {
+                key_of(each, other.table, foreign.referred) for each in self.contents[foreign.table]
+            }:
+                parent = {
+                    n: value for domain in other.domains for n, value in self._drawn(other, domain).items()
+                }
+                named = zip(other.positions(foreign.referred), given.positions(foreign.columns), strict=True)
+                parent.update({to: row[of] for to, of in named})
+                inserts += self._with_parents(other, parent)
+        return [*inserts, Insert(given.table.name, (row,))]
+
+    def _fixed(self, row: WitnessRow, *, left_out: bool) -> dict[int, Value] | None:
+        """The values of a row of a witness, by position; None where its table takes no part."""
+        given = next((each for each in self.tables if each.table.name == row.table), None)
+        if given is None:
+            return None
+        values = self._drawn_row(given)
+        for foreign in given.table.promises.foreign:
+            values.update(self._referring(given, foreign, ()))
+        fixed = list(row.values)
+        if left_out and fixed:
+            fixed.remove(self.choices.pick(fixed))
+        values.update({given.table.position(name): value for name, value in fixed})
+        return values
+
+    def _drawn_row(self, given: GivenTable) -> dict[int, Value]:
+        return {n: value for domain in given.domains for n, value in self._drawn(given, domain).items()}
+
+    def _held(
+        self, witness: Witness, group: Sequence[tuple[int, str]], rows: Sequence[dict[int, Value] | None]
+    ) -> list[tuple[dict[int, Value], GivenTable, int]]:
+        """The columns of a group whose tables take part: their rows, tables and positions."""
+        held = []
+        for number, name in group:
+            row = rows[number]
+            if row is not None:
+                given = self._table(witness.rows[number].table)
+                held.append((row, given, given.table.position(name)))
+        return held
+
+    def _unify(
+        self, witness: Witness, group: Sequence[tuple[int, str]], rows: Sequence[dict[int, Value] | None]
+    ) -> None:
+        """Gives the columns of a group one value: one that a condition asks for, else one that is new."""
+        held = self._held(witness, group, rows)
+        if not held:
+            return
+        asked = [
+            value for number, name in group for column, value in witness.rows[number].values if column == name
+        ]
+        value = asked[0] if asked else self._fresh([(given, position) for _, given, position in held])
+        for row, given, position in held:
+            if fits(value, given.table.columns[position].type):
+                row[position] = value
+
+    def _ascend(
+        self, witness: Witness, chain: Sequence[tuple[int, str]], rows: Sequence[dict[int, Value] | None]
+    ) -> None:
+        """Gives the columns of a chain ascending values."""
+        held = self._held(witness, chain, rows)
+        if len(held) < len(chain):
+            return
+        known: set[Any] = {value for _, given, n in held for value in self._possible(given, n)}
+        try:
+            values = sorted(known)
+        except TypeError:
+            # Of types that have no common order.
+            return
+        if len(values) >= len(held):
+            for (row, given, n), value in zip(
+                held, self.choices.subset(values, len(held), len(held)), strict=True
+            ):
+                if fits(value, given.table.columns[n].type):
+                    row[n] = value
+
+    def _possible(self, given: GivenTable, position: int) -> set[Value]:
+        """The values that a column is drawn from, if it is drawn alone."""
+        domains = (domain for domain in given.domains if domain.positions == (position,))
+        return {values[0] for domain in domains for values in domain.values}
+
+    def _fresh(self, places: Sequence[tuple[GivenTable, int]]) -> Value:
+        """A value that may stand in all of some columns; one that stands in none, where there is such."""
+        held = {row[n] for given, n in places for row in self.contents[given.table.name]}
+        possible = [self._possible(given, n) for given, n in places]
+        shared = set.intersection(*possible)
+        options = sorted((shared - held) or shared or possible[0] or {None}, key=repr)
+        return self.choices.pick(options)
+
+    def transaction(self, count: int) -> tuple[Dml, ...]:
+        """A transaction of `count` statements, and those that foreign keys need beside them."""
+        statements: list[Dml] = []
+        for _ in range(count):
+            for _ in range(ATTEMPTS):
+                given = self.choices.pick(self.tables)
+                statement = self._statement(given)
+                if statement is not None and self._try([statement], statements):
+                    break
+        return tuple(statements)
+
+    def _try(self, drawn: list[Dml], statements: list[Dml]) -> bool:
+        """Appends drawn statements, those on referring rows after them, if every promise is kept then."""
+        before = dict(self.contents)
+        for statement in drawn:
+            self.contents[statement.table] = self._after(statement)
+        # Promises hold after a commit, not between its statements, so this order is as good as the other.
+        deleted = self._cascade(drawn[-1].table)
+        if broken_promise(self.tables, self.contents):
+            self.contents = before
+            return False
+        statements.extend([*drawn, *deleted])
+        return True
+
+    def _after(self, statement: Dml) -> tuple[Row, ...]:
+        table = self._table(statement.table)
+        if isinstance(statement, Restore):
+            return self.past[statement.table][statement.to]
+        return after(statement, table.table, self.contents[statement.table])
+
+    def _table(self, name: str) -> GivenTable:
+        return next(given for given in self.tables if given.table.name == name)
+
+    def _cascade(self, name: str) -> list[Dml]:
+        """Deletes the rows that refer to no row of a table any more, at any depth; returns the statements."""
+        deleted: list[Dml] = []
+        other = self._table(name).table
+        for given in self.tables:
+            for foreign in given.table.promises.foreign:
+                if foreign.table != name:
+                    continue
+                rows = self.contents[given.table.name]
+                gone = list(orphans(foreign, given.table, rows, other, self.contents[name]))
+                positions = given.positions(foreign.columns)
+                for key in dict.fromkeys(tuple(row[n] for n in positions) for row in gone):
+                    where = self._where(given, dict(zip(positions, key, strict=True)))
+                    deleted.append(Delete(given.table.name, where))
+                if gone:
+                    kept = tuple(row for row in rows if row not in gone)
+                    self.contents[given.table.name] = kept
+                    if given.table.name != name:
+                        deleted += self._cascade(given.table.name)
+        return deleted
+
+    def _statement(self, given: GivenTable) -> Dml | None:
+        """A random statement on a table, which may break a promise; None where it can have none."""
+        past = list(self.past[given.table.name])
+        options = [
+            (weight, kind)
+            for kind, weight in self.weights.items()
+            if kind in DRAWN and (kind != "restore" or past)
+        ]
+        kind = self.choices.weighted(options)
+        referred = any(
+            foreign.table == given.table.name
+            for each in self.tables
+            for foreign in each.table.promises.foreign
+        )
+        if kind in SWEEPING and referred and not self.choices.chance(SWEEPING_PERCENT):
+            kind = "update"
+        if kind == "restore":
+            return Restore(given.table.name, self.choices.pick(past))
+        return DRAWN[kind](self, given)
+
+    def _rows(self, given: GivenTable, count: int) -> tuple[Row, ...]:
+        """Up to `count` random rows that may stand beside those of the table."""
+        rows: list[Row] = []
+        for _ in range(count):
+            for _ in range(ATTEMPTS):
+                row = self._row_again(given, rows) or self._row(given, rows)
+                if row is not None:
+                    rows.append(row)
+                    break
+        if rows and not given.table.promises.keys and self.choices.chance(30):
+            rows.append(self.choices.pick(rows))
+        return tuple(rows)
+
+    def _row_again(self, given: GivenTable, beside: Sequence[Row]) -> Row | None:
+        """A row that stood in the table before, seldom; None where none is drawn that may stand there."""
+        name = given.table.name
+        if not self.choices.chance(AGAIN_PERCENT):
+            return None
+        held = {*self.contents[name], *beside}
+        gone = [row for rows in self.past[name].values() for row in rows if row not in held]
+        if not gone:
+            return None
+        row = self.choices.pick(list(dict.fromkeys(gone)))
+        trial = {**self.contents, name: (*self.contents[name], *beside, row)}
+        return None if broken_promise(self.tables, trial) else row
+
+    def _row(self, given: GivenTable, beside: Sequence[Row]) -> Row | None:
+        """A random row; None where the one that was drawn may not stand beside the others."""
+        values: dict[int, Value] = {}
+        for domain in given.domains:
+            values.update(self._drawn(given, domain))
+        for foreign in given.table.promises.foreign:
+            values.update(self._referring(given, foreign, beside))
+        row = tuple(values[n] for n in range(len(given.table.columns)))
+        trial = {given.table.name: (*self.contents[given.table.name], *beside, row)}
+        # Without the tables that it refers to, which a row of another table may stand in later.
+        return None if broken_promise([given], trial) else row
+
+    def _drawn(self, given: GivenTable, domain: ColumnValues) -> Mapping[int, Value]:
+        """Values for the columns of a domain."""
+        position = domain.positions[0]
+        nullable = len(domain.positions) == 1 and not given.is_required(position)
+        if nullable and self.choices.chance(self.null_percent):
+            return {position: None}
+        if len(domain.positions) == 1 and self.choices.chance(MEETING_PERCENT):
+            present = self._present(domain)
+            if present:
+                return {position: self.choices.pick(present)}
+        values = domain.values
+        if 0 < domain.constants < len(values) and self.choices.chance(CONSTANT_PERCENT):
+            values = values[: domain.constants]
+        return dict(zip(domain.positions, self.choices.pick(values), strict=True))
+
+    def _present(self, domain: ColumnValues) -> list[Value]:
+        """The values that stand now in the columns that a column is compared with, and that it may have."""
+        known = {values[0] for values in domain.values}
+        present: dict[Value, None] = {}
+        for name, column in domain.meets:
+            if name in self.contents:
+                position = self._table(name).table.position(column)
+                values = (row[position] for row in self.contents[name])
+                present.update(dict.fromkeys(value for value in values if value in known))
+        return list(present)
+
+    def _referring(self, given: GivenTable, foreign: ForeignKey, beside: Sequence[Row]) -> dict[int, Value]:
+        """Values of a foreign key: those of a row that it may refer to, or NULL."""
+        if foreign.table not in self.contents:
+            return {}
+        other = self._table(foreign.table)
+        parents = [*self.contents[foreign.table], *(beside if other is given else ())]
+        keys = [
+            tuple(row[n] for n in other.positions(foreign.referred))
+            for row in parents
+            if key_of(row, other.table, foreign.referred) is not None
+        ]
+        positions = given.positions(foreign.columns)
+        nullable = [n for n in positions if not given.is_required(n)]
+        if keys and (not nullable or self.choices.chance(PARENT_PERCENT)):
+            return dict(zip(positions, self.choices.pick(keys), strict=True))
+        return dict.fromkeys(nullable, None)
+
+    def insert(self, given: GivenTable) -> Dml | None:
+        """INSERT of one to three rows; None where no row was drawn that may stand there."""
+        rows = self._rows(given, self.choices.integer(1, 3))
+        return Insert(given.table.name, rows) if rows else None
+
+    def overwrite(self, given: GivenTable) -> Dml:
+        """INSERT OVERWRITE with old and new rows."""
+        return Overwrite(given.table.name, self._anew(given))
+
+    def replace(self, given: GivenTable) -> Dml:
+        """CREATE OR REPLACE TABLE with old and new rows."""
+        return Replace(given.table.name, self._anew(given))
+
+    def _anew(self, given: GivenTable) -> tuple[Row, ...]:
+        """Rows for a table that is written anew; some of them are old ones."""
+        held = self.contents[given.table.name]
+        kept = self.choices.subset(held, 0, 3) if held else []
+        new = self._rows(given, self.choices.integer(0, 3))
+        return (*kept, *new)
+
+    def delete(self, given: GivenTable) -> Dml:
+        """DELETE of the rows that a condition picks."""
+        return Delete(given.table.name, self._condition(given))
+
+    def update(self, given: GivenTable) -> Dml:
+        """UPDATE of the columns of one or two domains."""
+        assignments: dict[int, Value] = {}
+        for domain in self.choices.subset(given.domains, 1, 2):
+            assignments.update(self._drawn(given, domain))
+        for foreign in given.table.promises.foreign:
+            if any(n in assignments for n in given.positions(foreign.columns)):
+                assignments.update(self._referring(given, foreign, ()))
+        columns = given.table.columns
+        sets = tuple(
+            Assignment(columns[n].name, Literal(value, columns[n].type))
+            for n, value in sorted(assignments.items())
+        )
+        if self.choices.chance(8):
+            # What is set to itself changes no row.
+            position = self.choices.integer(0, len(columns) - 1)
+            column = columns[position]
+            sets = (Assignment(column.name, ColumnRef(given.table.name, column.name, column.type)),)
+        return Update(given.table.name, sets, self._condition(given))
+
+    def merge(self, given: GivenTable) -> Dml | None:
+        """MERGE on the first key of a table, or on its first column."""
+        positions = given.key
+        held = self.contents[given.table.name]
+        rows: dict[tuple[Value, ...], Row] = {}
+        for new in self._rows(given, self.choices.integer(1, 3)):
+            row = list(new)
+            if held and self.choices.chance(60):
+                old = self.choices.pick(held)
+                for n in positions:
+                    row[n] = old[n]
+            rows.setdefault(tuple(row[n] for n in positions), tuple(row))
+        names = tuple(given.table.columns[n].name for n in positions)
+        if not rows:
+            return None
+        return Merge(given.table.name, names, tuple(rows.values()), None, self.choices.chance(70))
+
+    def _condition(self, given: GivenTable) -> Expr | None:
+        """A random WHERE about a row that is there, or about a value."""
+        if self.choices.chance(6):
+            return None
+        held = self.contents[given.table.name]
+        columns = [n for n, column in enumerate(given.table.columns) if column.type.kind not in NESTED]
+        keyed = bool(given.table.promises.keys)
+        if held and keyed and self.choices.chance(50):
+            row = self.choices.pick(held)
+            return self._where(given, {n: row[n] for n in given.key})
+        if held and self.choices.chance(60):
+            row = self.choices.pick(held)
+            n = self.choices.pick(columns)
+            return self._where(given, {n: row[n]})
+        domain = self.choices.pick([d for d in given.domains if set(d.positions) & set(columns)])
+        drawn = self._drawn(given, domain)
+        n = self.choices.pick([position for position in drawn if position in columns])
+        column = given.table.columns[n]
+        if drawn[n] is not None and column.type.kind in ORDERED and self.choices.chance(40):
+            function = self.choices.pick(("le", "gt"))
+            return self._compared(given, n, function, drawn[n])
+        return self._where(given, {n: drawn[n]})
+
+    def _where(self, given: GivenTable, values: Mapping[int, Value]) -> Expr:
+        """The condition that columns have these values, or are NULL."""
+        parts = [self._compared(given, n, "same", value) for n, value in values.items()]
+        return reduce(lambda left, right: Call("and", (left, right), BOOLEAN), parts)
+
+    def _compared(self, given: GivenTable, n: int, function: str, value: Value) -> Expr:
+        column = given.table.columns[n]
+        ref = ColumnRef(given.table.name, column.name, column.type)
+        return Call(function, (ref, Literal(value, column.type)), BOOLEAN)
+
+
+DRAWN: Mapping[str, Callable[[GivenStatements, GivenTable], Dml | None]] = {
+    "insert": GivenStatements.insert,
+    "update": GivenStatements.update,
+    "delete": GivenStatements.delete,
+    "merge": GivenStatements.merge,
+    "truncate": lambda draw, given: Truncate(given.table.name),
+    "overwrite": GivenStatements.overwrite,
+    "optimize": lambda draw, given: Optimize(given.table.name),
+    "replace": GivenStatements.replace,
+    "restore": lambda draw, given: None,
+}
+"""What draws each kind of statement; RESTORE needs a history and is drawn apart."""

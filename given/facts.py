@@ -1,0 +1,257 @@
+"""What is known of columns of queries: the columns of base tables behind them, and whether they may be NULL.
+
+A *fact* about an output column holds for all contents of the base tables that keep their promises. Facts
+decide which values random rows need, and which goals can be reached at all: a condition over columns that are
+never NULL is never NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import Scope, build_scope
+
+from given.script import BaseTable, Script, ScriptError, WrittenDefinition
+
+BaseColumn = tuple[str, str]
+"""The name of a base table and of one of its columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What is known of a column.
+
+    `origin`: the column of a base table whose values it shows as they are; `path`: the aliases under which
+    that table is read, from the query down. `bases`: all those that its values are made of. `nullable`:
+    whether it may be NULL.
+    """
+
+    origin: BaseColumn | None = None
+    bases: frozenset[BaseColumn] = frozenset()
+    nullable: bool = True
+    path: tuple[str, ...] = ()
+
+
+UNKNOWN = Fact()
+
+Facts = Mapping[str, Fact]
+"""The facts about the columns of a relation, by name."""
+
+NEVER_NULL = (exp.Count, exp.Exists, exp.NullSafeEQ, exp.NullSafeNEQ, exp.RowNumber, exp.Rank, exp.DenseRank)
+"""Expressions without NULL, whatever their arguments are."""
+
+MAYBE_NULL = (exp.Anonymous, exp.Nullif, exp.TryCast, exp.Subquery, exp.Lag, exp.Lead, exp.Null)
+"""Expressions that may be NULL though no argument is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A definition with its columns resolved. `scope`: sqlglot's scopes of `tree`; None where it has none."""
+
+    written: WrittenDefinition
+    tree: exp.Expr
+    scope: Scope | None
+    facts: Facts
+    sources: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Resolver:
+    """Resolves the definitions of a script, upstreams first. `known`: facts about all relations so far."""
+
+    script: Script
+    known: dict[str, Facts] = field(default_factory=dict)
+
+    @property
+    def bases(self) -> frozenset[str]:
+        """The names of the base tables."""
+        return frozenset(base.table.name for base in self.script.tables)
+
+    def __post_init__(self) -> None:
+        for base in self.script.tables:
+            self.known[base.table.name] = {
+                column.name: Fact(
+                    (base.table.name, column.name),
+                    frozenset({(base.table.name, column.name)}),
+                    column.name not in base.required,
+                )
+                for column in base.table.columns
+            }
+
+    def resolve(self, written: WrittenDefinition) -> Resolved:
+        """The definition with its columns resolved; where sqlglot cannot, without scopes and facts."""
+        schema: dict[str, object] = {
+            name: dict.fromkeys(facts, "STRING") for name, facts in self.known.items()
+        }
+        sources = self.sources(written)
+        try:
+            tree = qualify(
+                written.tree.copy(),
+                schema=schema,
+                dialect="databricks",
+                validate_qualify_columns=False,
+                quote_identifiers=False,
+                identify=False,
+            )
+            scope = build_scope(tree)
+        except SqlglotError:
+            tree, scope = written.tree, None
+        facts = {} if scope is None else self.facts(scope)
+        self.known[written.name] = facts
+        return Resolved(written, tree, scope, facts, sources)
+
+    def sources(self, written: WrittenDefinition) -> tuple[str, ...]:
+        """The relations that a definition reads. Raises ScriptError for one that the script does not have."""
+        ctes = {cte.alias.lower() for cte in written.tree.find_all(exp.CTE)}
+        found: dict[str, None] = {}
+        for table in written.tree.find_all(exp.Table):
+            name = table.name.lower()
+            if not name or (name in ctes and name not in self.known):
+                continue
+            if table.args.get("db") is not None or name not in self.known:
+                line = written.place.line + (table.this.meta.get("line") or 1) - 1
+                raise ScriptError(
+                    f"{written.place.file}, line {line}: {written.name} reads {table.sql('spark')}, which no "
+                    "script creates; add its CREATE TABLE"
+                )
+            found[name] = None
+        return tuple(found)
+
+    def facts(self, scope: Scope) -> Facts:
+        """The facts about the output columns of a query."""
+        if scope.set_operation_scopes:
+            branches = [list(self.facts(branch).values()) for branch in scope.set_operation_scopes]
+            names = self.facts(scope.set_operation_scopes[0])
+            return {
+                name: Fact(
+                    bases=frozenset().union(*(branch[n].bases for branch in branches if n < len(branch))),
+                    nullable=any(n >= len(branch) or branch[n].nullable for branch in branches),
+                )
+                for n, name in enumerate(names)
+            }
+        if not isinstance(scope.expression, exp.Select):
+            return {}
+        return {item.alias_or_name: self.fact(item.unalias(), scope) for item in scope.expression.selects}
+
+    def fact(self, expr: exp.Expr, scope: Scope) -> Fact:
+        """The fact about an expression in a query."""
+        if isinstance(expr, exp.Column):
+            return self._column(expr, scope)
+        if isinstance(expr, exp.Paren):
+            return self.fact(expr.this, scope)
+        columns = list(expr.find_all(exp.Column))
+        bases = frozenset[BaseColumn]().union(*(self._column(column, scope).bases for column in columns))
+        return Fact(bases=bases, nullable=self.nullable(expr, scope))
+
+    def nullable(self, expr: exp.Expr, scope: Scope) -> bool:
+        """Whether an expression may be NULL."""
+        match expr:
+            case exp.Column():
+                return self._column(expr, scope).nullable
+            case exp.Is():
+                return False
+            case exp.Coalesce():
+                return all(self.nullable(part, scope) for part in (expr.this, *expr.expressions))
+            case exp.Case():
+                default = expr.args.get("default")
+                results = [branch.args["true"] for branch in expr.args["ifs"]]
+                return default is None or any(self.nullable(part, scope) for part in (default, *results))
+            case exp.In() if expr.args.get("query") is not None:
+                return True
+            case exp.Window():
+                return self.nullable(expr.this, scope)
+            case _ if isinstance(expr, NEVER_NULL):
+                return False
+            case _ if isinstance(expr, MAYBE_NULL):
+                return True
+            case exp.AggFunc() if not _groups(scope):
+                return True
+            case _:
+                return any(self.nullable(part, scope) for part in expr.iter_expressions())
+
+    def _column(self, column: exp.Column, scope: Scope) -> Fact:
+        select = scope.expression
+        fact = self.stored(column, scope)
+        if isinstance(select, exp.Select) and column.table in padded(select):
+            return replace(fact, nullable=True)
+        return fact
+
+    def stored(self, column: exp.Column, scope: Scope) -> Fact:
+        """The fact about a column as its relation has it, before an outer join may fill it with NULL."""
+        source = scope.sources.get(column.table)
+        if source is None or column.table in scope.outer_columns:
+            return UNKNOWN
+        if isinstance(source, Scope):
+            fact = self.facts(source).get(column.name, UNKNOWN) if source is not scope else UNKNOWN
+        else:
+            fact = self.known.get(source.name.lower(), {}).get(column.name.lower(), UNKNOWN)
+        return replace(fact, path=(column.table, *fact.path))
+
+
+def _groups(scope: Scope) -> bool:
+    """Whether a query has a group only where it has rows."""
+    group = scope.expression.args.get("group")
+    return group is not None and bool(group.expressions)
+
+
+def padded(select: exp.Select) -> frozenset[str]:
+    """The relations of a FROM clause whose columns an outer join may fill with NULL."""
+    seen = [select.args["from_"].this.alias_or_name] if select.args.get("from_") else []
+    found: set[str] = set()
+    for join in select.args.get("joins") or ():
+        side = (join.side or "").upper()
+        if side in ("LEFT", "FULL"):
+            found.add(join.alias_or_name)
+        if side in ("RIGHT", "FULL"):
+            found.update(seen)
+        seen.append(join.alias_or_name)
+    return frozenset(found)
+
+
+def in_order(script: Script) -> list[WrittenDefinition]:
+    """The definitions, upstreams first. Raises ScriptError for a cycle."""
+    written = {definition.name: definition for definition in script.definitions}
+    ordered: dict[str, WrittenDefinition] = {}
+
+    def visit(definition: WrittenDefinition, path: tuple[str, ...]) -> None:
+        if definition.name in path:
+            cycle = " reads ".join((*path[path.index(definition.name) :], definition.name))
+            raise ScriptError(f"{definition.place}: {cycle}; remove one of these readings")
+        if definition.name in ordered:
+            return
+        for name in names_in(definition.tree):
+            if name in written:
+                visit(written[name], (*path, definition.name))
+        ordered[definition.name] = definition
+
+    for definition in script.definitions:
+        visit(definition, ())
+    return list(ordered.values())
+
+
+def names_in(tree: exp.Expr) -> Iterable[str]:
+    """The relations that a query names, its own CTEs not among them."""
+    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    names = (table.name.lower() for table in tree.find_all(exp.Table))
+    return dict.fromkeys(name for name in names if name and name not in ctes)
+
+
+def always_matched(left: Fact, right: Fact, tables: Mapping[str, BaseTable]) -> bool:
+    """Whether a value of the left column always stands in the right one, where all rows of both are there.
+
+    It does where both show the same column of a base table, and where a foreign key says so.
+    """
+    if left.nullable or left.origin is None or right.origin is None:
+        return False
+    if left.origin == right.origin:
+        return True
+    table, column = left.origin
+    for names, target, referred in tables[table].foreign:
+        key = referred or (tables[target].keys[0] if target in tables and tables[target].keys else ())
+        if names == (column,) and (target, key) == (right.origin[0], (right.origin[1],)):
+            return True
+    return False

@@ -1,0 +1,128 @@
+"""From scripts to what scenarios are drawn from: `read_definitions` is the one way in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from generators.given.model import Given, GivenTable, Goal, Witness
+from given.facts import UNKNOWN, Resolved, Resolver, in_order
+from given.goals import GoalFinder
+from given.script import Script, ScriptError, WrittenDefinition, read_scripts
+from given.translation import duckdb_text
+from given.values import Values
+from given.witnesses import Witnesses
+from workload.query import Named, Verbatim
+from workload.scenario import Definition, DynamicTable, View
+from workload.schema import Column
+from workload.types import DOUBLE, ESTIMATE, SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What an engine says of a definition: the columns that it has, or why it cannot be read."""
+
+    columns: tuple[Column, ...] = ()
+    reason: str = ""
+
+
+Describe = Callable[[WrittenDefinition, Mapping[str, tuple[Column, ...]]], Described]
+"""(definition, columns of the relations that it may read) -> its columns."""
+
+
+def read_definitions(path: Path, describe: Describe, *, by_duckdb: bool) -> Given:
+    """Tables and definitions of the scripts at a path, with the values and the goals of random data.
+
+    `by_duckdb`: DuckDB alone will say what they mean, so one that it cannot read cannot be judged. Raises
+    ScriptError for the first thing that cannot be used.
+    """
+    script = read_scripts(path)
+    resolver = Resolver(script)
+    values = Values(resolver)
+    found = Witnesses(resolver, values)
+    witnesses: dict[str, tuple[Witness, ...]] = {}
+    known = {base.table.name: base.table.columns for base in script.tables}
+    behind: dict[str, tuple[str, ...]] = {}
+    definitions: list[Definition] = []
+    refused: dict[str, str] = {}
+    goals: dict[str, tuple[Goal, ...]] = {}
+    places: dict[str, tuple[str, int]] = {}
+    tables = {base.table.name: base for base in script.tables}
+    for written in in_order(script):
+        resolved = resolver.resolve(written)
+        values.read(resolved)
+        witnesses[written.name] = found.of(resolved)
+        gone = [name for name in resolved.sources if name in refused]
+        described = Described(reason=f"it reads {gone[0]}") if gone else describe(written, known)
+        reason = described.reason or (
+            values.refusal(written.name, duckdb_text(written.tree), described.columns) if by_duckdb else ""
+        )
+        if reason:
+            refused[written.name] = reason
+            continue
+        known[written.name] = described.columns
+        behind[written.name] = tuple(
+            dict.fromkeys(base for name in resolved.sources for base in behind.get(name, (name,)))
+        )
+        definitions.append(defined(resolved, described.columns))
+        places[written.name] = (str(written.place.file), written.line)
+        if not written.view:
+            goals[written.name] = GoalFinder(resolver, resolved, tables, behind[written.name]).goals()
+    if not goals:
+        raise ScriptError(_nothing(path, script, refused))
+    return Given(
+        source=str(path),
+        tables=parents_first([values.given(base) for base in script.tables]),
+        definitions=tuple(definitions),
+        goals=goals,
+        places=places,
+        witnesses=witnesses,
+        refused=refused,
+    )
+
+
+def defined(resolved: Resolved, columns: tuple[Column, ...]) -> Definition:
+    """The definition of a scenario: its text in both dialects."""
+    written = resolved.written
+    query = Verbatim(
+        text=written.text,
+        translated=duckdb_text(written.tree),
+        sources=tuple(Named(name, name) for name in resolved.sources),
+        columns=tuple((column.name, _compared(column, resolved)) for column in columns),
+    )
+    if written.view:
+        return View(written.name, query)
+    return DynamicTable(written.name, query, written.mode, written.lag)
+
+
+def _compared(column: Column, resolved: Resolved) -> SqlType:
+    """The type of an output column: an ESTIMATE for a DOUBLE that is calculated, in any order of rows."""
+    shown = resolved.facts.get(column.name, UNKNOWN).origin is not None
+    return ESTIMATE if column.type == DOUBLE and not shown else column.type
+
+
+def parents_first(tables: list[GivenTable]) -> tuple[GivenTable, ...]:
+    """The tables, each after those that its foreign keys refer to, as far as there is no circle."""
+    ordered: list[GivenTable] = []
+    remaining = list(tables)
+    while remaining:
+        waiting = {each.table.name for each in remaining}
+        free = [
+            each
+            for each in remaining
+            if not any(
+                key.table in waiting and key.table != each.table.name for key in each.table.promises.foreign
+            )
+        ]
+        ordered += free or remaining
+        remaining = [each for each in remaining if each not in ordered]
+    return tuple(ordered)
+
+
+def _nothing(path: Path, script: Script, refused: Mapping[str, str]) -> str:
+    if refused:
+        name, reason = next(iter(refused.items()))
+        return f"{path}: no dynamic table can be judged; the first one, {name}: {reason}"
+    what = "views only" if script.definitions else "no definition"
+    return f"{path}: the scripts hold {what}; add a CREATE DYNAMIC TABLE name AS SELECT .."

@@ -1,0 +1,421 @@
+"""The values that random rows over a script are made of: those at which its conditions change their answer.
+
+A column gets each constant that it is compared with, its neighbours, and texts that do and do not match its
+LIKE patterns. Columns that are compared with one another share their values, so that joins meet and miss.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
+from itertools import islice, product
+from typing import Any
+
+import duckdb
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope, build_scope
+
+from generators.given.model import ColumnValues, GivenTable
+from given.facts import BaseColumn, Resolved, Resolver
+from given.script import BaseTable, ScriptError
+from given.translation import duckdb_text
+from workload.schema import Column, ForeignKey, Promises, RowCheck
+from workload.sql import Dialect, column_name, create_table_text, literal, type_name
+from workload.types import BITS, Kind, Row, SqlType, Value, fits, to_float
+
+COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+
+MOST_VALUES = 24
+"""The most values of a column; with more of them rows would seldom meet."""
+
+MOST_COMBINATIONS = 400
+"""The most combinations of values that are tried for a CHECK over several columns."""
+
+EPOCH = dt.datetime.fromisoformat("2024-01-01")
+
+PLAIN: Mapping[Kind, tuple[Value, ...]] = {
+    Kind.BOOLEAN: (True, False),
+    Kind.STRING: ("a", "b", "c", ""),
+    Kind.BINARY: (b"a", b"b", b""),
+    # Sums of these are exact in any order.
+    Kind.FLOAT: (0.0, 1.5, -2.0, 0.25),
+    Kind.DOUBLE: (0.0, 1.5, -2.0, 0.25),
+    Kind.DATE: (dt.date(2024, 1, 1), dt.date(2024, 1, 2), dt.date(2023, 12, 31), dt.date(2024, 2, 29)),
+    Kind.TIMESTAMP_NTZ: tuple(EPOCH + dt.timedelta(seconds=s) for s in (0, 1, 86400, -1)),
+    Kind.TIMESTAMP: tuple(EPOCH + dt.timedelta(seconds=s) for s in (0, 1, 86400, -1)),
+}
+"""Values of columns that are compared with nothing; those of numbers are in `plain`."""
+
+
+def plain(type_: SqlType) -> tuple[Value, ...]:
+    """Values of a type for a column that is compared with nothing."""
+    match type_.kind:
+        case kind if kind in BITS:
+            return (0, 1, 2, 3, -1)
+        case Kind.DECIMAL:
+            unit = Decimal(1).scaleb(-type_.scale)
+            return tuple(v for v in (Decimal(0), Decimal(1), Decimal(2), -Decimal(1), unit) if fits(v, type_))
+        case Kind.ARRAY:
+            elements = plain(type_.parts[0][1])[:2]
+            return ((), elements[:1], elements, (None,))
+        case Kind.STRUCT:
+            parts = [plain(part)[:2] for _, part in type_.parts]
+            return tuple(islice(product(*parts), 4))
+        case Kind.MAP:
+            keys, values = (plain(part)[:2] for _, part in type_.parts)
+            return ((), ((keys[0], values[0]),), ((keys[0], values[1]),))
+        case _:
+            return PLAIN[type_.kind]
+
+
+@dataclass(slots=True)
+class Values:
+    """Collects the values of all base columns of a script."""
+
+    resolver: Resolver
+    connection: duckdb.DuckDBPyConnection = field(default_factory=lambda: closed_duckdb())
+    found: dict[BaseColumn, dict[Value, None]] = field(default_factory=dict)
+    shared: dict[BaseColumn, BaseColumn] = field(default_factory=dict)
+    types: dict[BaseColumn, SqlType] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for base in self.resolver.script.tables:
+            for column in base.table.columns:
+                self.types[base.table.name, column.name] = column.type
+                self.found[base.table.name, column.name] = {}
+            self.connection.execute(create_table_text(base.table, Dialect.DUCKDB))
+            for check in base.checks:
+                self._constants_of_check(base, check)
+            for names, target, referred in base.foreign:
+                for name, other in zip(names, referred, strict=False):
+                    if (target, other) in self.types:
+                        self._share((base.table.name, name), (target, other))
+
+    def refusal(self, name: str, text: str, columns: Sequence[Column]) -> str:
+        """Why DuckDB cannot read a definition's translation over empty tables; empty where it can.
+
+        Later definitions may read it.
+        """
+        typed = ", ".join(
+            f"CAST({column_name(c.name, Dialect.DUCKDB)} AS {type_name(c.type, Dialect.DUCKDB)}) "
+            f"AS {column_name(c.name, Dialect.DUCKDB)}"
+            for c in columns
+        )
+        try:
+            self.connection.execute(f"CREATE TABLE {name} AS SELECT {typed} FROM ({text}) AS q")
+        except duckdb.Error as error:
+            return f"DuckDB cannot read its translation: {str(error).splitlines()[0]}"
+        return ""
+
+    def read(self, definition: Resolved) -> None:
+        """Collects what a definition compares its columns with."""
+        if definition.scope is None:
+            return
+        for scope in definition.scope.traverse():
+            for node in scope.find_all(exp.Condition):
+                self._compared(node, scope)
+
+    def _compared(self, node: exp.Expr, scope: Scope) -> None:
+        match node:
+            case exp.Like() | exp.ILike():
+                if isinstance(node.expression, exp.Literal):
+                    for base in self.resolver.fact(node.this, scope).bases:
+                        if self.types[base].kind is Kind.STRING:
+                            self.found[base].update(dict.fromkeys(matching(node.expression.name)))
+            case exp.In():
+                for each in node.expressions:
+                    self._pair(node.this, each, scope)
+            case exp.Between():
+                self._pair(node.this, node.args["low"], scope)
+                self._pair(node.this, node.args["high"], scope)
+            case exp.Case() if node.this is not None:
+                for branch in node.args["ifs"]:
+                    self._pair(node.this, branch.this, scope)
+            case _ if isinstance(node, COMPARISONS):
+                self._pair(node.left, node.right, scope)
+
+    def _pair(self, left: exp.Expr, right: exp.Expr, scope: Scope) -> None:
+        if right.find(exp.Column) is None:
+            self._add(left, scope, right)
+        elif left.find(exp.Column) is None:
+            self._add(right, scope, left)
+        else:
+            first, second = self.resolver.fact(left, scope).origin, self._origin(right, scope)
+            if first is None:
+                first = self._origin(left, scope)
+            if first is not None and second is not None:
+                self._share(first, second)
+
+    def _origin(self, expr: exp.Expr, scope: Scope | None) -> BaseColumn | None:
+        """The base column that an expression shows, also one of the query outside."""
+        while scope is not None:
+            origin = self.resolver.fact(expr, scope).origin
+            if origin is not None:
+                return origin
+            scope = scope.parent
+        return None
+
+    def _add(self, expr: exp.Expr, scope: Scope, constant: exp.Expr) -> None:
+        """Gives a constant and its neighbours to the columns that an expression is made of."""
+        if constant.find(exp.Query) is not None:
+            return
+        for base in self.resolver.fact(expr, scope).bases:
+            type_ = self.types[base]
+            value = self.evaluated(constant)
+            direct = self.resolver.fact(expr, scope).origin is not None
+            for each in around(value, type_) if direct else (*around(value, type_), *parts(value, type_)):
+                self.found[base][each] = None
+
+    def evaluated(self, constant: exp.Expr) -> Any:
+        """The value of an expression without columns; None where DuckDB knows none."""
+        try:
+            row = self.connection.execute(f"SELECT {duckdb_text(constant)}").fetchone()
+        except duckdb.Error:
+            return None
+        return None if row is None else row[0]
+
+    def _constants_of_check(self, base: BaseTable, check: exp.Expr) -> None:
+        tree = exp.select("*").from_(base.table.name).where(check.copy())
+        scope = build_scope(tree)
+        assert scope is not None, "a SELECT has a scope"
+        for column in tree.find_all(exp.Column):
+            column.set("table", exp.to_identifier(base.table.name))
+        for node in tree.find_all(exp.Condition):
+            self._compared(node, scope)
+
+    def _share(self, first: BaseColumn, second: BaseColumn) -> None:
+        if (
+            self.types[first].kind is self.types[second].kind
+            or {
+                self.types[first].kind,
+                self.types[second].kind,
+            }
+            <= BITS.keys()
+        ):
+            self.shared[self._root(first)] = self._root(second)
+
+    def _root(self, column: BaseColumn) -> BaseColumn:
+        while self.shared.get(column, column) != column:
+            column = self.shared[column]
+        return column
+
+    def together(self, base: BaseColumn) -> list[BaseColumn]:
+        """The columns that share the values of one, itself among them."""
+        root = self._root(base)
+        return [each for each in self.types if self._root(each) == root]
+
+    def constants(self, base: BaseColumn) -> tuple[Value, ...]:
+        """What a column, or one that shares its values, is compared with, and the neighbours of that."""
+        found = (value for each in self.together(base) for value in self.found[each])
+        return tuple(dict.fromkeys(value for value in found if fits(value, self.types[base])))[:MOST_VALUES]
+
+    def given(self, base: BaseTable) -> GivenTable:
+        """A table with its values and promises. Raises ScriptError where a CHECK allows no value."""
+        table = base.table
+        values = [
+            tuple(dict.fromkeys((*self.constants((table.name, column.name)), *plain(column.type))))
+            for column in table.columns
+        ]
+        for key in base.keys:
+            if len(key) == 1:
+                position = table.position(key[0])
+                values[position] = more_keys(values[position], table.columns[position].type)
+        domains = [
+            self._checked(base, positions, checks, values) for positions, checks in groups(base).items()
+        ]
+        tables = {each.table.name: each for each in self.resolver.script.tables}
+        promises = Promises(
+            keys=base.keys,
+            required=tuple(sorted(base.required)),
+            foreign=tuple(_foreign(base, tables, *each) for each in base.foreign),
+            checks=tuple(RowCheck(names_in(check), duckdb_text(check)) for check in base.checks),
+        )
+        return GivenTable(replace(table, promises=promises), tuple(domains))
+
+    def _checked(
+        self,
+        base: BaseTable,
+        positions: tuple[int, ...],
+        checks: Sequence[exp.Expr],
+        values: Sequence[tuple[Value, ...]],
+    ) -> ColumnValues:
+        """The values of some columns that their CHECK conditions allow."""
+        columns = [base.table.columns[n] for n in positions]
+        choices = [
+            values[n] if column.name in base.required or len(positions) == 1 else (*values[n], None)
+            for n, column in zip(positions, columns, strict=True)
+        ]
+        rows: list[Row] = list(islice(product(*choices), MOST_COMBINATIONS))
+        for check in checks:
+            rows = self._allowed(columns, rows, check, base)
+        if not rows:
+            named = ", ".join(column.name for column in columns)
+            raise ScriptError(f"{base.place}: no value of {named} was found that {base.table.name} allows")
+        if len(columns) > 1:
+            return ColumnValues(positions, tuple(rows))
+        column = (base.table.name, columns[0].name)
+        constants = {*self.constants(column)}
+        meets = tuple(each for each in self.together(column) if each != column)
+        return ColumnValues(positions, tuple(rows), sum(row[0] in constants for row in rows), meets)
+
+    def _allowed(
+        self, columns: Sequence[Column], rows: list[Row], check: exp.Expr, base: BaseTable
+    ) -> list[Row]:
+        names = ", ".join(column_name(column.name, Dialect.DUCKDB) for column in columns)
+        if not rows:
+            return []
+        types = [column.type for column in columns]
+        listed = ", ".join(
+            f"({n}, {', '.join(literal(v, t, Dialect.DUCKDB) for v, t in zip(row, types, strict=True))})"
+            for n, row in enumerate(rows)
+        )
+        text = (
+            f'SELECT "$row" FROM (VALUES {listed}) AS t("$row", {names}) '
+            f"WHERE ({duckdb_text(check)}) IS NOT FALSE"
+        )
+        try:
+            kept = self.connection.execute(text).fetchall()
+        except duckdb.Error as error:
+            why = f"cannot be evaluated: {str(error).splitlines()[0]}"
+            raise ScriptError(f"{base.place}: CHECK ({check.sql('spark')}) {why}") from error
+        return [rows[n] for (n,) in sorted(kept)]
+
+
+def _foreign(
+    base: BaseTable,
+    tables: Mapping[str, BaseTable],
+    names: tuple[str, ...],
+    target: str,
+    referred: tuple[str, ...],
+) -> ForeignKey:
+    known = tables.get(target)
+    if known is None:
+        raise ScriptError(
+            f"{base.place}: a foreign key of {base.table.name} names {target}, which no script creates; "
+            "add its CREATE TABLE"
+        )
+    columns = referred or (known.keys[0] if known.keys else ())
+    found = {column.name for column in known.table.columns}
+    if len(columns) != len(names) or not set(columns) <= found:
+        raise ScriptError(
+            f"{base.place}: a foreign key of {base.table.name} does not fit the columns of {target}; "
+            f"write FOREIGN KEY (..) REFERENCES {target} (..) with as many columns"
+        )
+    return ForeignKey(names, target, columns)
+
+
+def names_in(check: exp.Expr) -> tuple[str, ...]:
+    """The columns that a condition reads."""
+    return tuple(dict.fromkeys(column.name.lower() for column in check.find_all(exp.Column)))
+
+
+def groups(base: BaseTable) -> dict[tuple[int, ...], list[exp.Expr]]:
+    """The columns of a table, those that a CHECK compares together in one group, each with its conditions."""
+    group: dict[int, set[int]] = {n: {n} for n in range(len(base.table.columns))}
+    of: list[tuple[set[int], exp.Expr]] = []
+    for check in base.checks:
+        used = {base.table.position(name) for name in names_in(check)}
+        of.append((used, check))
+        merged = set[int]().union(*(group[n] for n in used))
+        for n in merged:
+            group[n] = merged
+    found = {tuple(sorted(members)): list[exp.Expr]() for members in group.values()}
+    for used, check in of:
+        if used:
+            found[tuple(sorted(group[min(used)]))].append(check)
+    return dict(sorted(found.items()))
+
+
+def more_keys(values: Iterable[Value], type_: SqlType) -> tuple[Value, ...]:
+    """Values of a key: enough for the rows of a table, which all differ in it."""
+    match type_.kind:
+        case kind if kind in BITS:
+            more: Iterator[Value] = iter(range(1, 13))
+        case Kind.STRING:
+            more = (f"k{n}" for n in range(1, 13))
+        case Kind.DECIMAL:
+            more = (Decimal(n) for n in range(1, 13))
+        case Kind.DATE:
+            more = (EPOCH.date() + dt.timedelta(days=n) for n in range(12))
+        case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
+            more = (EPOCH + dt.timedelta(hours=n) for n in range(12))
+        case _:
+            more = iter(())
+    return tuple(dict.fromkeys((*values, *(each for each in more if fits(each, type_)))))
+
+
+def matching(pattern: str) -> tuple[str, ...]:
+    """Texts that a LIKE pattern matches, and some that it does not."""
+    least = pattern.replace("%", "").replace("_", "a")
+    filled = pattern.replace("%", "x").replace("_", "b")
+    return least, filled, f"x{least}", least.swapcase()
+
+
+def around(value: Any, type_: SqlType) -> tuple[Value, ...]:
+    """A value as one of a type, with its neighbours; nothing where the type has no such value."""
+    near: list[Any] = []
+    try:
+        match type_.kind:
+            case kind if kind in BITS:
+                number = int(Decimal(str(value)))
+                near = [number, number + 1, number - 1]
+            case Kind.DECIMAL:
+                exact = Decimal(str(value))
+                unit = Decimal(1).scaleb(-type_.scale)
+                near = [exact.quantize(unit), exact.quantize(unit) + unit, exact.quantize(unit) - unit]
+            case Kind.FLOAT | Kind.DOUBLE:
+                near = [float(value), float(value) + 0.5, float(value) - 0.5]
+                near = [to_float(each) for each in near] if type_.kind is Kind.FLOAT else near
+            case Kind.STRING:
+                text = str(value)
+                near = [text, f"{text}a", text.swapcase()]
+            case Kind.DATE:
+                day = as_datetime(value).date()
+                near = [day, day + dt.timedelta(days=1), day - dt.timedelta(days=1)]
+            case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
+                time = as_datetime(value)
+                near = [time, time + dt.timedelta(microseconds=1), time - dt.timedelta(microseconds=1)]
+            case Kind.BOOLEAN:
+                near = [value]
+            case _:
+                pass
+    except (ValueError, TypeError, OverflowError, InvalidOperation):
+        return ()
+    return tuple(each for each in near if each is not None and fits(each, type_))
+
+
+def as_datetime(value: Any) -> dt.datetime:
+    """A date, a time or a text of one as a time. Raises ValueError: it is none."""
+    if isinstance(value, dt.datetime):
+        return value.replace(tzinfo=None)
+    if isinstance(value, dt.date):
+        return dt.datetime.combine(value, dt.time())
+    if isinstance(value, str):
+        return dt.datetime.fromisoformat(value)
+    raise ValueError(f"{value!r} is no time")
+
+
+def parts(value: Any, type_: SqlType) -> tuple[Value, ...]:
+    """Times whose year or month a number may be, for a condition such as YEAR(day) = 2024."""
+    if type(value) is not int or type_.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
+        return ()
+    if 1900 <= value <= 2100:
+        days = [EPOCH.replace(year=year) for year in (value, value - 1, value + 1)]
+    elif 1 <= value <= 12:
+        days = [EPOCH.replace(month=value)]
+    else:
+        days = []
+    return tuple(day.date() if type_.kind is Kind.DATE else day for day in days)
+
+
+def closed_duckdb() -> duckdb.DuckDBPyConnection:
+    """A new DuckDB in memory, without files, network or extensions."""
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "enable_external_access": "false",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "threads": "1",
+    }
+    return duckdb.connect(":memory:", config=settings)

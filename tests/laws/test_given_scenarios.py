@@ -1,0 +1,69 @@
+"""Laws of scenarios over given definitions: what is promised of the tables holds after every commit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from campaign.runs.definitions import described
+from generators.generate import scenario_at
+from generators.profiles import SMOKE
+from given.read import read_definitions
+from oracle.delayed_view import DelayedView
+from tests.depth import examples
+from workload.dml import Insert
+from workload.scenario import Commit, Scenario
+from workload.wellformed import check_scenario
+
+SCHEMA = """
+CREATE TABLE p (id INT PRIMARY KEY, name STRING NOT NULL, low INT, high INT, CHECK (low <= high));
+CREATE TABLE c (a INT, b STRING, p INT NOT NULL REFERENCES p, n DECIMAL(6,2) CHECK (n > 0),
+  PRIMARY KEY (a, b));
+CREATE TABLE g (id BIGINT PRIMARY KEY, a INT, b STRING, up BIGINT REFERENCES g (id), UNIQUE (a, b),
+  FOREIGN KEY (a, b) REFERENCES c (a, b));
+CREATE TABLE free (f DOUBLE, d DATE, t TIMESTAMP, l ARRAY<INT>);
+CREATE DYNAMIC TABLE x AS SELECT p.name, SUM(c.n) AS n FROM p LEFT JOIN c ON c.p = p.id GROUP BY p.name;
+CREATE DYNAMIC TABLE y AS SELECT g.id, c.n FROM g JOIN c ON c.a = g.a AND c.b = g.b
+  WHERE c.n > 2 AND c.b = 'z';
+CREATE DYNAMIC TABLE z AS SELECT f, d, t, l FROM free WHERE d > DATE '2024-01-01';
+"""
+
+
+def test_promises_hold_after_every_commit(tmp_path: Path) -> None:
+    """By the oracle's own evaluation of the statements, which shares nothing with the generator's."""
+    (tmp_path / "a.sql").write_text(SCHEMA)
+    given = read_definitions(tmp_path, described, by_duckdb=True)
+    profile = replace(SMOKE, given=given, rounds=(3, 5), dynamic_tables=(1, 3))
+    statements: set[str] = set()
+    rows = 0
+    for index in range(examples(150)):
+        scenario = scenario_at(5, profile, index)
+        check_scenario(scenario)
+        with DelayedView(scenario) as truth:
+            for step in scenario.steps:
+                if isinstance(step, Commit):
+                    statements.update(type(statement).__name__ for statement in step.statements)
+                    for table in scenario.tables:
+                        assert truth.broken_promise(table.name, step.at) == "", (index, step)
+            rows += sum(len(truth.source_rows(t.name, scenario.steps[-1].at)) for t in scenario.tables)
+    assert statements >= {"Insert", "Update", "Delete", "Merge", "Truncate", "Overwrite", "Restore"}
+    assert rows > examples(150)
+
+
+def test_a_broken_promise_is_noticed(tmp_path: Path) -> None:
+    """So that the law above can fail: each promise is broken once."""
+    (tmp_path / "a.sql").write_text(SCHEMA)
+    given = read_definitions(tmp_path, described, by_duckdb=True)
+    tables = tuple(each.table for each in given.tables)
+    parent = Insert("p", ((1, "a", 1, 2),))
+    broken = {
+        "p.name is NULL": (Insert("p", ((1, None, 1, 2),)),),
+        "two rows of p have the same id": (Insert("p", ((1, "a", 1, 2), (1, "b", 1, 2))),),
+        "a row of p breaks CHECK (low <= high)": (Insert("p", ((1, "a", 3, 2),)),),
+        "a row of c refers to no row of p": (parent, Insert("c", ((1, "a", 2, None),))),
+    }
+    for message, written in broken.items():
+        scenario = Scenario("broken", tables, (), (Commit(1, written),))
+        with DelayedView(scenario) as truth:
+            found = {truth.broken_promise(table.name, 1) for table in tables}
+        assert message in found

@@ -1,0 +1,125 @@
+"""What is found in definitions of users: values, witnesses and goals, and what can never come about."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from campaign.runs.definitions import described
+from generators.given.model import Given
+from given.read import read_definitions
+from given.script import ScriptError
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def given(tmp_path: Path, *statements: str) -> Given:
+    """The definitions of a script, typed by the engine."""
+    (tmp_path / "a.sql").write_text(";\n".join(statements))
+    return read_definitions(tmp_path, described, by_duckdb=True)
+
+
+def values(found: Given, table: str, column: int) -> set[object]:
+    """The values that a column is drawn from."""
+    known = next(each for each in found.tables if each.table.name == table)
+    return {row[0] for domain in known.domains if domain.positions == (column,) for row in domain.values}
+
+
+def test_a_column_gets_the_constants_that_it_is_compared_with(tmp_path: Path) -> None:
+    found = given(
+        tmp_path,
+        "CREATE TABLE t (a INT, p DECIMAL(5,2), s STRING, d DATE)",
+        "CREATE VIEW v AS SELECT a AS renamed, p * 2 AS twice, s, d FROM t",
+        "CREATE DYNAMIC TABLE x AS SELECT renamed FROM v WHERE renamed > 70 AND twice < 9.5 AND s LIKE 'ab%' "
+        "AND d >= DATE_ADD(DATE '2020-02-28', 1)",
+    )
+    assert values(found, "t", 0) >= {69, 70, 71}
+    assert values(found, "t", 1) >= {Decimal("9.50"), Decimal("9.49"), Decimal("9.51")}
+    assert values(found, "t", 2) >= {"ab", "abx", "xab"}
+    assert values(found, "t", 3) >= {dt.date(2020, 2, 28), dt.date(2020, 2, 29), dt.date(2020, 3, 1)}
+
+
+def test_a_check_leaves_only_what_it_allows(tmp_path: Path) -> None:
+    table = (
+        "CREATE TABLE t (low INT, high INT, n INT NOT NULL, CHECK (low < high), CHECK (n BETWEEN 40 AND 41))"
+    )
+    found = given(tmp_path, table, "CREATE DYNAMIC TABLE x AS SELECT n FROM t")
+    pairs, single = found.tables[0].domains
+    assert pairs.positions == (0, 1)
+    numbers = [[value for value in row if isinstance(value, int)] for row in pairs.values]
+    assert any(len(row) == 2 for row in numbers)
+    assert all(row == sorted(set(row)) for row in numbers)
+    assert {row[0] for row in single.values} == {40, 41}
+    never = "CREATE TABLE t (n INT NOT NULL CHECK (n < 3 AND n > 3))"
+    with pytest.raises(ScriptError, match="no value of n was found that t allows"):
+        given(tmp_path, never, "CREATE DYNAMIC TABLE x AS SELECT n FROM t")
+
+
+def test_a_witness_has_a_row_for_each_relation_with_what_joins_them(tmp_path: Path) -> None:
+    found = given(
+        tmp_path,
+        "CREATE TABLE t (k INT, s STRING, a INT, b INT)",
+        "CREATE TABLE u (k INT, n INT)",
+        "CREATE VIEW v AS SELECT k, s FROM t WHERE a < b",
+        "CREATE DYNAMIC TABLE x AS SELECT v.k FROM v JOIN u ON u.k = v.k WHERE v.s = 'go' AND u.n > 5",
+    )
+    (witness,) = found.witnesses["x"]
+    assert [(row.table, dict(row.values)) for row in witness.rows] == [("t", {"s": "go"}), ("u", {"n": 6})]
+    assert witness.equal == (((0, "k"), (1, "k")),)
+    assert witness.ascending == (((0, "a"), (0, "b")),)
+
+
+def labels(found: Given, name: str) -> set[str]:
+    """The goals of a definition, without the line."""
+    return {goal.label.partition(": ")[2] if goal.line else goal.label for goal in found.goals[name]}
+
+
+def test_the_goals_are_what_the_text_can_do(tmp_path: Path) -> None:
+    found = given(
+        tmp_path,
+        "CREATE TABLE p (id INT PRIMARY KEY, kind STRING)",
+        "CREATE TABLE c (id INT PRIMARY KEY, p INT NOT NULL REFERENCES p (id), n INT)",
+        "CREATE DYNAMIC TABLE x AS SELECT p.kind, SUM(CASE WHEN c.n > 3 THEN 1 ELSE 0 END) AS large\n"
+        "FROM c JOIN p ON p.id = c.p WHERE p.kind <> 'a' AND c.id > 0 GROUP BY p.kind",
+    )
+    reached = labels(found, "x")
+    assert {
+        "WHERE p.kind <> 'a' is TRUE",
+        "WHERE p.kind <> 'a' is FALSE",
+        "WHERE p.kind <> 'a' is NULL",
+        "WHERE c.id > 0 is FALSE",
+        "CASE takes WHEN c.n > 3",
+        "CASE takes ELSE",
+        "join with p: rows match",
+        "join with p: a row of p without match",
+        "a group that was gone comes back",
+        "other values in column large",
+        "rows are changed by DELETE of p",
+    } <= reached
+    # Each row of c refers to a row of p, and a primary key is never NULL.
+    assert "join with p: a left row without match" not in reached
+    assert "WHERE c.id > 0 is NULL" not in reached
+    assert {goal.line for goal in found.goals["x"] if "WHERE" in goal.label} == {4}
+
+
+def test_a_definition_that_cannot_be_judged_takes_none_along(tmp_path: Path) -> None:
+    found = given(
+        tmp_path,
+        "CREATE TABLE t (a INT)",
+        "CREATE DYNAMIC TABLE odd AS SELECT no_such_function(a) AS b FROM t",
+        "CREATE DYNAMIC TABLE above AS SELECT b FROM odd",
+        "CREATE DYNAMIC TABLE fine AS SELECT a FROM t",
+    )
+    assert [table.name for table in found.dynamic_tables] == ["fine"]
+    assert found.refused.keys() == {"odd", "above"}
+    assert found.refused["above"] == "it reads odd"
+
+
+def test_the_example_is_maintained_incrementally() -> None:
+    found = read_definitions(ROOT / "examples" / "your_own", described, by_duckdb=True)
+    assert len(found.dynamic_tables) == 12
+    assert not found.refused
+    assert all(found.goals[table.name] for table in found.dynamic_tables)

@@ -1,0 +1,89 @@
+"""Scripts of users: what is read from them, and one line that helps where something cannot be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from given.facts import Resolver, in_order
+from given.script import ScriptError, read_scripts
+from workload.scenario import RefreshMode
+
+SHOP = """
+-- Tables may come after what reads them.
+CREATE DYNAMIC TABLE totals TARGET_LAG = '5 minutes' REFRESH_MODE = FULL AS
+  -- a comment; with a semicolon
+  SELECT region, SUM(n) AS n FROM busy GROUP BY region;
+CREATE OR REPLACE DYNAMIC TABLE busy AS
+SELECT s.region, v.n FROM shops s JOIN visits v ON v.shop = s.id;
+CREATE TABLE shops (id INT PRIMARY KEY, region VARCHAR(10) NOT NULL, size DECIMAL(5) CHECK (size > 0));
+CREATE TABLE visits (shop INT REFERENCES shops, n INT, `at` TIMESTAMP_NTZ, UNIQUE (shop, at));
+"""
+
+
+def script(tmp_path: Path, text: str) -> Path:
+    """A folder with one script."""
+    (tmp_path / "a.sql").write_text(text)
+    return tmp_path
+
+
+def test_a_script_is_read_with_promises_lags_and_modes(tmp_path: Path) -> None:
+    read = read_scripts(script(tmp_path, SHOP))
+    shops, visits = read.tables
+    assert [str(column.type) for column in shops.table.columns] == ["INT", "STRING", "DECIMAL(5,0)"]
+    assert shops.keys == (("id",),)
+    assert shops.required == {"id", "region"}
+    assert [check.sql() for check in shops.checks] == ["size > 0"]
+    assert visits.foreign == ((("shop",), "shops", ()),)
+    assert visits.keys == (("shop", "at"),)
+    totals, busy = read.definitions
+    assert (totals.name, totals.lag, totals.mode) == ("totals", 300_000_000, RefreshMode.FULL)
+    assert totals.text == "SELECT region, SUM(n) AS n FROM busy GROUP BY region"
+    assert (totals.place.line, totals.line) == (3, 5)
+    assert (busy.lag, busy.mode) == (None, RefreshMode.AUTO)
+
+
+def test_definitions_come_after_those_that_they_read(tmp_path: Path) -> None:
+    read = read_scripts(script(tmp_path, SHOP))
+    assert [definition.name for definition in in_order(read)] == ["busy", "totals"]
+
+
+TABLE = "CREATE TABLE t (a INT);\n"
+REFUSED = {
+    "CREATE DYNAMIC TABLE x AS SELECT a, COUNT(* FROM t;": "line 2: the statement cannot be read",
+    "INSERT INTO t VALUES (1);": "line 2: INSERT INTO t is none of CREATE TABLE",
+    "CREATE TABLE u AS SELECT 1 AS a;": "line 2: a table is given by its columns",
+    "CREATE TABLE t (b INT);": "line 2: t is defined twice, first in",
+    "CREATE TABLE u (a GEOMETRY);": "line 2: column a: unknown type 'GEOMETRY'",
+    "CREATE TABLE u (a CHAR(3));": "line 2: column a is a CHAR",
+    "CREATE TABLE u (a INT, PRIMARY KEY (b));": "line 2: table u has no column b, which a key names",
+    "CREATE DYNAMIC TABLE x TARGET_LAG = 'soon' AS SELECT a FROM t;": "line 2: TARGET_LAG is 'soon'",
+    "CREATE DYNAMIC TABLE x REFRESH_MODE = SLOW AS SELECT a FROM t;": "line 2: REFRESH_MODE is SLOW",
+    "CREATE DYNAMIC TABLE s.x AS SELECT a FROM t;": "line 2: s.x is no name of one part",
+}
+
+
+@pytest.mark.parametrize(("statement", "message"), REFUSED.items())
+def test_what_cannot_be_used_is_named_with_its_line(tmp_path: Path, statement: str, message: str) -> None:
+    with pytest.raises(ScriptError) as refused:
+        read_scripts(script(tmp_path, TABLE + statement))
+    assert message in str(refused.value)
+    assert "a.sql" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_circle_and_an_unknown_source_are_named(tmp_path: Path) -> None:
+    circle = "CREATE VIEW v AS SELECT * FROM w;\nCREATE VIEW w AS SELECT * FROM v;"
+    with pytest.raises(ScriptError, match="v reads w reads v; remove one"):
+        in_order(read_scripts(script(tmp_path, circle)))
+    read = read_scripts(script(tmp_path, f"{TABLE}CREATE VIEW v AS\nSELECT * FROM t, missing;"))
+    with pytest.raises(ScriptError, match=r"line 3: v reads missing, which no script creates"):
+        Resolver(read).resolve(read.definitions[0])
+
+
+def test_a_folder_without_scripts_is_no_pass(tmp_path: Path) -> None:
+    with pytest.raises(ScriptError, match="no file that ends in"):
+        read_scripts(tmp_path)
+    with pytest.raises(ScriptError, match="no such file or folder"):
+        read_scripts(tmp_path / "none")
