@@ -17,6 +17,7 @@ PACKAGES = (
     "dynamic_tables",
     "engines",
     "generators",
+    "given",
     "oracle",
     "reference",
     "reports",

@@ -227,6 +227,14 @@ class Adapter(ABC):
         """
         return None
 
+    def columns_of(self, query: str) -> Sequence[Column] | None:
+        """The columns of a query that reads no tables, with their types.
+
+        None where the engine cannot tell; definitions that somebody else wrote are then typed by the built-in
+        engine. Raises EngineError: the engine refuses the query.
+        """
+        return None
+
     def interrupt(self) -> None:  # noqa: B027  # not every engine can be interrupted
         """Ends the call under way. Called from another thread when a scenario has taken too long."""
 

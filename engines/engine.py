@@ -132,6 +132,18 @@ class Engine:
         """Returns the engine's own full computation of a table, the third vote. Raises as `run` does."""
         return self._surviving(lambda platform: recomputed(platform, wanted))
 
+    def columns_of(self, query: Callable[[Dialect], str]) -> Sequence[Column] | None:
+        """Returns the columns that the engine gives a query that reads no tables; None where it cannot tell.
+
+        Raises EngineError: the engine refuses the query.
+        """
+
+        def asked(platform: Platform) -> Sequence[Column] | None:
+            with opened(platform.open_for_vote) as adapter:
+                return adapter.columns_of(query(adapter.capabilities.dialect))
+
+        return self._surviving(asked)
+
     def own_error(self, wanted: Recomputation) -> str:
         """Returns the error with which the engine's own SQL evaluates the query; "" without an error.
 

@@ -6,10 +6,13 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from workload.types import Row, Value, of_map
+from engines.errors import EngineError, shown
+from workload.errors import WorkloadError
+from workload.schema import Column
+from workload.types import Row, Value, of_map, parse_type
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def rows_of(frame: DataFrame) -> list[Row]:
@@ -45,3 +48,17 @@ def _elements(values: list[object]) -> Value:
     if pairs:
         return of_map({_workload_value(key): _workload_value(each) for key, each in pairs})
     return tuple(map(_workload_value, values))
+
+
+def columns_of(spark: SparkSession, query: str) -> list[Column]:
+    """The columns that Spark gives a query. Raises EngineError: Spark refuses it, or a type is not known."""
+    try:
+        schema = spark.sql(query).schema
+        return [Column(field.name.lower(), parse_type(field.dataType.simpleString())) for field in schema]
+    except WorkloadError as error:
+        raise EngineError(str(error)) from error
+    except Exception as error:
+        # pyspark's own errors have no common base that loads without it.
+        if not type(error).__module__.startswith("pyspark"):
+            raise
+        raise EngineError(shown(error).partition(" SQLSTATE")[0]) from error

@@ -95,6 +95,21 @@ class CoverageDocument(TypedDict):
     floors_met: bool
 
 
+class JudgedDefinitionDocument(TypedDict):
+    """A definition of `--definitions`. `missing`: what its text was never made to do, with the line or 0."""
+
+    file: str
+    line: int
+    text: str
+    mode: str
+    coverage: float
+    voices: Sequence[str]
+    scenarios: int
+    goals: int
+    missing: Counts
+    reason: str
+
+
 class RunDocument(TypedDict):
     """`dvs fuzz`: a run. With `--tier all` a list of them, one for each tier."""
 
@@ -121,6 +136,7 @@ class RunDocument(TypedDict):
     ignore_rules: Sequence[str]
     not_checked: Counts
     wanted: int
+    definitions_judged: Mapping[str, JudgedDefinitionDocument]
 
 
 class OutcomeDocument(TypedDict):

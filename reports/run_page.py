@@ -23,8 +23,14 @@ from reports.findings import (
 from reports.tree import query_tree
 from reports.visible import visible
 from workload.outcomes.decision import Decision
-from workload.outcomes.results import Check, Failure, FailureGroup, Fingerprint, RunSummary
+from workload.outcomes.results import Check, Failure, FailureGroup, Fingerprint, JudgedDefinition, RunSummary
 from workload.sql import Dialect
+
+
+def marked_lines(judged: JudgedDefinition) -> list[tuple[int, str]]:
+    """The lines of a definition's text, each with its number in the file."""
+    return list(enumerate(judged.text.splitlines(), judged.line))
+
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
     by_diagnosis,
@@ -35,6 +41,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     failed_steps,
     fingerprint_text,
     hidden_rows,
+    marked_lines,
     place,
     query_tree,
     replay_command,

@@ -21,6 +21,7 @@ from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.failures.folders import SCENARIO_FILE, read_scenario
 from campaign.lanes.spec import within_limits
+from campaign.runs.definitions import over_definitions
 from campaign.runs.plan import scenario_count
 from engines.registry import limits_of
 from generators.fitting import fit
@@ -45,6 +46,7 @@ MAX_SHOWN = 10
 @options.budget
 @options.first
 @options.profile
+@options.definitions
 @click.option(
     "--scenario",
     "paths",
@@ -66,6 +68,7 @@ def command(
     budget: float | None,
     first: int,
     profile: str,
+    definitions: str | None,
     paths: tuple[Path, ...],
     salt: str | None,
     as_json: bool,
@@ -80,6 +83,8 @@ def command(
     are wrong; 3: nothing differs, but something could not be compared, or nothing was, or the time was over.
     """
     number = scenario_count(scenarios, budget, DEFAULT_SCENARIOS)
+    if paths and definitions is not None:
+        raise CampaignError("--scenario and --definitions both say what is run; give one of them")
     if paths and not any(scenario_files(paths)):
         if as_json:
             print_json(asdict(Comparison(a, b)))
@@ -89,11 +94,12 @@ def command(
         return ExitCode.UNKNOWN
     left, right = configuration(a), configuration(b)
     tiers = (left.spec.tier, right.spec.tier)
+    drawn = within_limits(load_profile(profile), *tiers)
+    if definitions is not None:
+        drawn = over_definitions(drawn, definitions, 0, left.spec)
     mask = Mask(secrets.token_bytes(32) if salt is None else salt.encode())
     chosen = (
-        stored_scenarios(paths, limits_of(*tiers))
-        if paths
-        else random_scenarios(within_limits(load_profile(profile), *tiers), seed, first, number)
+        stored_scenarios(paths, limits_of(*tiers)) if paths else random_scenarios(drawn, seed, first, number)
     )
     deadline = None if budget is None else time.monotonic() + budget
     comparison = Comparison(a, b, wanted=len(chosen) if isinstance(chosen, list) else number or 1)

@@ -10,7 +10,9 @@ import click
 
 from campaign.cli import options
 from campaign.cli.terminal import print_json
+from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
+from campaign.runs.definitions import explanations
 from dynamic_tables.explain import Explanation, PlanTree, declare, explain
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
 from dynamic_tables.reading.values.refusals import NOT_REGISTERED
@@ -20,7 +22,7 @@ DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (SPARK, 
 
 
 @click.command()
-@click.argument("query")
+@click.argument("query", default="")
 @click.option(
     "--table", "tables", multiple=True, metavar="'r(a INT, b STRING)'", help="A table; may be repeated."
 )
@@ -31,20 +33,60 @@ DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (SPARK, 
     default=SPARK.name,
     help="Dialect of the printed SQL. QUERY and views are always Spark SQL.",
 )
+@options.definitions
 @options.as_json
 def command(
-    query: str, tables: tuple[str, ...], views: tuple[str, ...], dialect: str, as_json: bool
+    query: str,
+    tables: tuple[str, ...],
+    views: tuple[str, ...],
+    dialect: str,
+    definitions: str | None,
+    as_json: bool,
 ) -> ExitCode:
     """Show the plan, the row ids and the change query of the dynamic table that QUERY would define.
 
-    For a query that only a FULL refresh can maintain, the reason is shown.
+    For a query that only a FULL refresh can maintain, the reason is shown. With --definitions, in place of
+    QUERY, a line for each dynamic table: how it is maintained, and by which operators.
     """
+    if (definitions is None) == (not query):
+        raise CampaignError("give a QUERY or --definitions PATH, one of them")
+    if definitions is not None:
+        return show_definitions(definitions, as_json)
     explanation = explain(query, declare(tables, views), dialect=DIALECTS[dialect])
     if as_json:
         print_json(as_object(explanation))
     else:
         click.echo("\n".join(as_lines(explanation, dialect)))
     return ExitCode.OK
+
+
+def show_definitions(path: str, as_json: bool) -> ExitCode:
+    """Prints how each dynamic table of some scripts is maintained."""
+    explained = explanations(path)
+    if as_json:
+        print_json({name: as_object(each) for name, each in explained.items()})
+        return ExitCode.OK
+    for name, each in explained.items():
+        mode = "INCREMENTAL" if each.incremental else f"FULL, {each.reason}"
+        click.echo(f"{name}: {mode}; changes cost as {cost(each)}")
+        click.echo(f"  {', '.join(each.operators)}")
+    return ExitCode.OK
+
+
+WHOLE = frozenset({"window", "limit"})
+GROUPED = frozenset(
+    {"grouped aggregation", "distinct", "semi join", "anti join", "left join", "right join", "full join"}
+)
+
+
+def cost(explanation: Explanation) -> str:
+    """What the work of a refresh grows with, in words: the class of the costliest operator."""
+    used = {*explanation.operators}
+    if not explanation.incremental:
+        return "all rows"
+    if used & WHOLE:
+        return "the partitions that change"
+    return "the groups and keys that change" if used & GROUPED else "the rows that change"
 
 
 def as_object(explanation: Explanation) -> ExplanationDocument:

@@ -57,6 +57,8 @@ from workload.outcomes.run_verdict import amplified_percent, run_verdict, worst
     help="Number of worker processes; on Spark of threads.  [2; on Spark 4]",
 )
 @options.profile
+@options.definitions
+@options.floor
 @options.first
 @click.option(
     "--out",
@@ -122,6 +124,11 @@ def print_summary(summary: RunSummary, out: Path) -> None:
     print_table(title, (), _figures(summary))
     if summary.interrupted:
         click.echo("interrupted: these are the scenarios judged by then; continue with --resume")
+    for name, judged in summary.definitions_judged.items():
+        covered = (
+            f"{judged.mode}, {judged.coverage:.0%} of {judged.goals} goals in {judged.scenarios} scenarios"
+        )
+        click.echo(f"{name}: {f'not judged: {judged.reason}' if judged.reason else covered}")
     for name, floor in summary.coverage.unmet.items():
         click.echo(f"floor not met: {name}: {floor.reached} of {floor.wanted}")
     failures = {failure.index: failure for failure in summary.failures}

@@ -21,7 +21,7 @@ from campaign.faults import faults_on, known_faults
 from campaign.files import write_text
 from campaign.gate.baseline import GATE_FILE, read_baseline
 from campaign.gate.document import gate_object
-from campaign.gate.profiles import GATES, GateProfile
+from campaign.gate.profiles import GATES, GateProfile, over_definitions
 from campaign.gate.stage import GatePlan, Stage
 from campaign.gate.stages import run_gate
 from campaign.mutants.hunt import core_faults
@@ -59,6 +59,7 @@ STYLES = {Decision.PASSED: "green", Decision.FAILED: "bold red", Decision.UNDECI
     help="Folder of kept scenarios, which must all pass.",
 )
 @options.hunted_fault
+@options.definitions
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path),
@@ -86,6 +87,7 @@ def command(
     budget: float | None,
     fault_budget: float | None,
     faults: tuple[str, ...],
+    definitions: str | None,
     baseline: Path | None,
     ignore: str | None,
     shrink: int,
@@ -95,11 +97,14 @@ def command(
 ) -> ExitCode:
     """Replay kept scenarios, run campaigns and checks, hunt planted faults, and compare with a baseline.
 
+    --definitions adds a campaign on each tier over your own tables and dynamic tables.
+
     Exit status 0: the gate is open; 1: it is shut; 2: the options or the set-up are wrong; 3: nothing failed,
     but a stage was not done, or not to its end.
     """
     now = datetime.now(UTC)
-    gate = with_budgets(GATES[profile], budget, fault_budget)
+    gate = GATES[profile] if definitions is None else over_definitions(GATES[profile], definitions)
+    gate = with_budgets(gate, budget, fault_budget)
     plan = GatePlan(
         gate=gate,
         seed=seed if seed is not None else usual_seed(gate, out if values["resume"] else None, now),

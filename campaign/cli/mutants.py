@@ -19,10 +19,12 @@ from campaign.failures.folders import SCENARIO_FILE
 from campaign.faults import FAULTS, faults_on, known_faults
 from campaign.faults.missing import MISSING
 from campaign.files import make_folder, write_text
+from campaign.lanes.spec import LaneSpec
 from campaign.mutants.cases import CaseHunt, hunt_cases, known
 from campaign.mutants.hunt import HuntResult, hunt_all
 from campaign.mutants.kinds import ENGINE, KINDS, FaultKind
 from campaign.mutants.verdict import MOST, HuntVerdict, hunt_text
+from campaign.runs.definitions import over_definitions
 from engines.registry import TIERS
 from generators.profiles import load_profile
 from reports.documents import HuntsDocument
@@ -30,9 +32,17 @@ from reports.figures import plural, several
 from workload.codec import scenario_to_json
 from workload.outcomes.run_verdict import worst
 
-STYLES = {HuntVerdict.KILLED: "", HuntVerdict.SURVIVED: "bold red", HuntVerdict.UNDECIDED: "yellow"}
+STYLES = {
+    HuntVerdict.KILLED: "",
+    HuntVerdict.IDLE: "dim",
+    HuntVerdict.SURVIVED: "bold red",
+    HuntVerdict.UNDECIDED: "yellow",
+}
 
-OF_THE_ENGINE = ("tier", "profile", "workers", "validations")
+OVER_DEFINITIONS = 40
+"""The most scenarios for a fault over given definitions: these are fewer, and meet in every scenario."""
+
+OF_THE_ENGINE = ("tier", "profile", "definitions", "workers", "validations")
 """Options that say how the engine's faults are hunted; the other kinds have no use for them."""
 
 Score = dict[str, Any]
@@ -103,6 +113,7 @@ def case_files(results: Sequence[CaseHunt]) -> dict[str, str]:
 @options.seed
 @options.workers
 @options.profile
+@options.definitions
 @click.option(
     "--scenarios",
     type=click.IntRange(1),
@@ -128,6 +139,7 @@ def command(
     seed: int,
     workers: int,
     profile: str,
+    definitions: str | None,
     scenarios: int | None,
     attempts: int,
     validations: bool,
@@ -137,6 +149,7 @@ def command(
 ) -> ExitCode:
     """Plant one fault at a time, in the engine or elsewhere, and run random cases until a check finds it.
 
+    With --definitions, only faults that change what the engine does with these definitions count.
     Exit status 0: every fault was killed (found); 1: one survived all its scenarios; 2: the options or the
     set-up are wrong; 3: none survived, but the time was over before each had its scenarios.
     """
@@ -151,15 +164,18 @@ def command(
         make_folder(out)
     if of_kind is None:
         unit = "scenario"
+        drawn = load_profile(profile)
+        if definitions is not None:
+            drawn = over_definitions(drawn, definitions, 0, LaneSpec(tier=tier))
         results = hunt_all(
             known_faults(faults) or faults_on(tier),
             tier=tier,
             seed=seed,
-            profile=load_profile(profile),
+            profile=drawn,
             budget=budget,
             workers=workers,
             attempts=attempts,
-            most=scenarios or MOST,
+            most=scenarios or (MOST if definitions is None else OVER_DEFINITIONS),
             validations=validations,
             progress=lambda result: print_line(engine_score(result), unit),
         )
@@ -227,7 +243,8 @@ def print_result(scores: Sequence[Score], unit: str, missing: Mapping[str, str],
 
 def print_scores(scores: Sequence[Score], unit: str) -> None:
     """Prints all faults in one table, and the score of each area in another."""
-    killed = sum(score["verdict"] == "killed" for score in scores)
+    killed = sum(score["verdict"] == HuntVerdict.KILLED.value for score in scores)
+    idle = sum(score["verdict"] == HuntVerdict.IDLE.value for score in scores)
     sizes = list(next((score["reproduction"] for score in scores if score["reproduction"]), ()))
     rows = [
         (
@@ -241,7 +258,9 @@ def print_scores(scores: Sequence[Score], unit: str) -> None:
         for score in scores
     ]
     columns = ("fault", "verdict", "killer", several(unit), "seconds", *sizes)
-    title = f"{killed} of {len(scores)} planted faults killed"
+    title = f"{killed} of {len(scores) - idle} planted faults killed"
+    if idle:
+        title += f"; {idle} more make no difference to these definitions"
     numbers = set(columns[3:]) - {"history"}
     print_table(title, columns, rows, numbers=numbers, one_line=("fault", "verdict"))
     columns = ("area", "killed", "planted", f"median {several(unit)}", "median seconds")

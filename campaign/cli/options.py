@@ -77,6 +77,18 @@ budget = click.option("--budget", type=Duration(), help="How long to run at most
 profile = click.option(
     "--profile", default="smoke", help=f"Kind of random scenarios: {', '.join(PROFILES)}, or a TOML file."
 )
+definitions = click.option(
+    "--definitions",
+    type=click.Path(),
+    metavar="PATH",
+    help="Your own tables and dynamic tables, not random ones: a .sql script, or a folder of them.",
+)
+floor = click.option(
+    "--floor",
+    type=click.IntRange(0, 100),
+    default=80,
+    help="With --definitions: the percentage of each definition's text that random data must cover.",
+)
 hunted_fault = click.option(
     "--fault",
     "faults",

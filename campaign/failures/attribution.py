@@ -24,6 +24,7 @@ from campaign.judging.vote import INCREMENTAL_BUG
 from campaign.lanes.spec import LaneSpec
 from workload.codec import scenario_to_json
 from workload.outcomes.results import SPARK_VOTE, Check, Outcome, OutcomeClass
+from workload.query import Verbatim
 from workload.scenario import Scenario
 
 MISREAD = "the engine misreads the query"
@@ -179,7 +180,13 @@ def replay_elsewhere(spec: LaneSpec, seconds: float = REPLAY_LIMIT_S) -> Replay 
     def replay(scenario: Scenario, outcome: Outcome) -> Attribution:
         remaining = max(0.0, deadline - time.monotonic())
         try:
-            return attribution_of(outcome, replayed(scenario, replace(spec, tier=tier), remaining))
+            found = attribution_of(outcome, replayed(scenario, replace(spec, tier=tier), remaining))
+            if found.verdict == DUCKDB_ONLY and any(
+                isinstance(d.query, Verbatim) for d in scenario.definitions
+            ):
+                # There Spark's own answer to the text is the truth, not the oracle's.
+                return replace(found, vote="agrees with the engine; DuckDB's answer is to a translation")
+            return found
         except subprocess.TimeoutExpired:
             return Attribution("could not be asked: the time was up", NOT_ASKED)
         except (OSError, ValueError, KeyError) as error:

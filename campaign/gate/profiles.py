@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,7 +11,8 @@ class GateCampaign:
     """One campaign of a gate: a tier, a scenario profile, and how many scenarios.
 
     `budget`: seconds. With `scenarios` it is an upper bound; without, the campaign uses all of it and must
-    have judged `least` scenarios. What time has cut short is undecided.
+    have judged `least` scenarios. What time has cut short is undecided. `definitions`: where definitions are
+    that take the place of random ones; empty for random ones.
     """
 
     tier: str
@@ -19,6 +20,7 @@ class GateCampaign:
     budget: float
     scenarios: int | None = None
     least: int = 0
+    definitions: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,21 @@ class GateProfile:
     def budget(self) -> float:
         """Seconds of all campaigns together."""
         return sum(campaign.budget for campaign in self.campaigns)
+
+
+def over_definitions(gate: GateProfile, path: str) -> GateProfile:
+    """The gate with one more campaign for each of its tiers: over definitions that somebody else wrote.
+
+    It has the scenarios and the time of the tier's first campaign, of which slow tiers do quick ones.
+    """
+    first: dict[str, GateCampaign] = {}
+    for campaign in gate.campaigns:
+        first.setdefault(campaign.tier, campaign)
+    more = tuple(
+        replace(campaign, profile="smoke" if campaign.tier == "rules" else "quick", definitions=path)
+        for campaign in first.values()
+    )
+    return replace(gate, campaigns=(*gate.campaigns, *more))
 
 
 MINUTE = 60.0

@@ -21,6 +21,7 @@ from campaign.lanes.spec import LaneSpec
 from campaign.mutants.hunt import HuntResult, hunt_all
 from campaign.mutants.verdict import HuntVerdict, hunt_text
 from campaign.runs.campaign import run_plan
+from campaign.runs.definitions import FLOOR, over_definitions
 from campaign.runs.journal import JOURNAL_FILE
 from campaign.runs.plan import CampaignPlan
 from dynamic_tables.errors import DynamicTablesError
@@ -30,6 +31,7 @@ from reports.figures import plural
 from reports.junit import Case, CaseVerdict
 from reports.run_junit import CASES, run_cases
 from workload.errors import WorkloadError
+from workload.lift.kind import Lifting
 from workload.outcomes.decision import Decision
 from workload.outcomes.results import OutcomeClass, RunSummary
 from workload.outcomes.run_verdict import run_verdict, worst
@@ -70,6 +72,8 @@ def stages_of(plan: GatePlan, done: list[Stage]) -> Iterator[tuple[str, Callable
 def campaign_name(campaign: GateCampaign) -> str:
     """The name of a campaign's stage: `smoke campaign`, `quick campaign on delta`."""
     tier = "" if campaign.tier == "rules" else f" on {campaign.tier}"
+    if campaign.definitions:
+        return f"your definitions{tier}"
     return f"{campaign.profile} campaign{tier}"
 
 
@@ -142,24 +146,30 @@ def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
     """
     name = campaign_name(campaign)
     profile = load_profile(campaign.profile)
-    campaign_plan = CampaignPlan(
-        seed=plan.seed,
-        profile=profile,
-        scenarios=campaign.scenarios,
-        budget=campaign.budget,
-        least=campaign.least,
-        workers=plan.workers,
-    )
     spec = LaneSpec(tier=campaign.tier, fresh_percent=profile.fresh_percent)
-    folder = plan.out / f"{campaign.tier}-{campaign.profile}"
+    what = "definitions" if campaign.definitions else campaign.profile
+    folder = plan.out / f"{campaign.tier}-{what}"
     look = str(folder / "report.html")
     try:
+        if campaign.definitions:
+            spec = replace(spec, lifting=Lifting.NONE)
+            profile = over_definitions(profile, campaign.definitions, FLOOR, spec)
+        campaign_plan = CampaignPlan(
+            seed=plan.seed,
+            profile=profile,
+            scenarios=campaign.scenarios,
+            budget=campaign.budget,
+            least=campaign.least,
+            workers=plan.workers,
+        )
         resume = plan.resume and (folder / JOURNAL_FILE).exists()
         summary = run_plan(
             campaign_plan, spec, folder, resume=resume, ignored=plan.ignored, shrinking=plan.shrinking
         )
     except (CampaignError, EngineError, DynamicTablesError) as error:
         command = f"dvs fuzz --tier {campaign.tier} --profile {campaign.profile} --seed {plan.seed}"
+        if campaign.definitions:
+            command += f" --definitions {campaign.definitions}"
         return Stage(name, Decision.UNDECIDED, str(error), look=command)
     cases = tuple(
         replace(case, details="\n".join(filter(None, (case.details, look)))) for case in run_cases(summary)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from campaign.judging import states
@@ -25,14 +25,14 @@ from campaign.judging.probes import with_probes
 from campaign.judging.recording import RECORDING, Recording
 from campaign.judging.run_history import observe
 from campaign.judging.statements import statements_met
-from campaign.judging.vote import OwnError, Vote, count_votes, no_own_error
+from campaign.judging.vote import INCREMENTAL_BUG, OwnError, Voice, Vote, count_votes, no_own_error
 from engines.errors import LONGEST, shown
 from generators.coverage import operators
 from oracle.bag import Bag, canonical_row
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
 from oracle.duck import shared_duckdb
-from oracle.errors import OracleQueryError, UnfitValue
+from oracle.errors import OracleError, OracleQueryError, UnfitValue
 from oracle.invariants import Circumstances, check_refresh, check_refused, judged_columns
 from workload.failing import may_fail
 from workload.nested import only_in_full
@@ -54,10 +54,13 @@ from workload.outcomes.trace import (
     StoredRow,
     Trace,
 )
-from workload.query import names_read
+from workload.query import Verbatim, names_read
 from workload.scenario import Commit, DynamicTable, RefreshMode, Scenario
 from workload.timeline import Due, due_refreshes
 from workload.types import Row, SqlType
+
+SPARK, DUCKDB = "spark", "duckdb"
+"""Who says what a definition given as text means: Spark, by the text, and DuckDB, by a translation."""
 
 ROW_BY_ROW = frozenset(
     {
@@ -78,8 +81,12 @@ class Judgement:
     """Walks through a trace beside the truth and collects findings.
 
     `broken`: the error that ended the run before its end; "" without one.
+    `voice`: Spark's own answer to a definition that is given as text, which then is the truth; DuckDB's, to a
+    translation, is a second one. `spoken`: the answers so far. `voices`: for each definition that is given as
+    text, who has said what it means; DuckDB only as long as it agrees with Spark.
     `split`: at some refresh the engine's full recomputation agreed with the stored contents, not with the
     oracle. `unvoted`: at some other one it failed.
+    `promise_broken`: what is promised of the base tables and does not hold, so that nothing is judged.
     `not_judged`: why a part of the run could not be judged. `unsupported`: the first definition that the
     engine refused, and why. `written`: for each base table the times at which it got a new version.
     `without_effect`: those of these writes that left the rows as they were.
@@ -97,11 +104,13 @@ class Judgement:
     vote: Vote
     recording: Recording
     own_error: OwnError
+    voice: Voice | None = None
     broken: str = ""
     findings: list[Finding] = field(default_factory=list)
     split: bool = False
     unvoted: bool = False
     not_judged: str = ""
+    promise_broken: str = ""
     unsupported: str = ""
     checks: int = 0
     changes: int = 0
@@ -119,6 +128,8 @@ class Judgement:
     without_effect: set[tuple[str, int]] = field(default_factory=set)
     met: Counter[str] = field(default_factory=Counter)
     not_checked: Counter[str] = field(default_factory=Counter)
+    spoken: dict[tuple[str, int], tuple[Row, ...]] = field(default_factory=dict)
+    voices: dict[str, set[str]] = field(default_factory=dict)
 
     def run(self) -> None:
         """Judges every event, as far as the engine shows what a check needs.
@@ -196,6 +207,8 @@ class Judgement:
         """Compares a base table: where it differs, tables over it say nothing about the engine."""
         self.checks += 1
         at = self.scenario.steps[event.step].at
+        if broken := self.truth.broken_promise(event.table, at):
+            self.promise_broken = self.promise_broken or f"{broken} at {at}, which is promised not to be"
         if event.version > self.versions.get(event.table, 0):
             self.versions[event.table] = event.version
             self.written.setdefault(event.table, []).append(at)
@@ -228,7 +241,7 @@ class Judgement:
         columns = self.truth.columns(event.table)
         try:
             # Of rows that are equal in the order of a LIMIT the table had those that it has kept.
-            expected = self.truth.contents_like(event.table, event.timestamp, event.rows)
+            expected = self._contents(event.table, event.timestamp, event.rows)
         except OracleQueryError:
             return
         difference = compare(columns, expected, columns, event.rows)
@@ -250,7 +263,7 @@ class Judgement:
     def _admission_due(self, name: str) -> bool:
         """Whether the engine must take a definition, in the mode that it asks for."""
         definition = self.scenario.definition(name)
-        if self._is_deep(name):
+        if self._is_deep(name) or self._is_text(name):
             return False
         if isinstance(definition, DynamicTable) and definition.mode is RefreshMode.INCREMENTAL:
             return self._incremental_due(name)
@@ -260,6 +273,10 @@ class Judgement:
         """Whether a definition is nested so deep that the engine may rightly refuse to maintain changes."""
         return nesting(self.scenario, self.scenario.definition(name).query) > MOST_NESTED
 
+    def _is_text(self, name: str) -> bool:
+        """Whether a definition is given as text, so that nothing is known of its operators."""
+        return isinstance(self.scenario.definition(name).query, Verbatim)
+
     def _types_of(self, name: str) -> list[SqlType]:
         return [column.type for column in self.truth.columns(name)]
 
@@ -268,6 +285,9 @@ class Judgement:
             return
         self.checks += 1
         self.incremental[event.name] = event.incremental
+        if self._is_text(event.name):
+            # Which texts are maintained incrementally is the engine's to say; the summary lists its answers.
+            return
         due = self._incremental_due(event.name)
         if due != event.incremental and not (due and self._is_deep(event.name)):
             mode = "INCREMENTAL" if event.incremental else f"FULL ({event.reason})"
@@ -312,12 +332,19 @@ class Judgement:
         self.amplification += judged.amplification
         for finding in judged.findings:
             if finding.difference is not None and finding.check is Check.EQUALITY:
-                votes = count_votes(self.truth, event, self.vote)
-                self.split = self.split or votes.split
-                self.unvoted = self.unvoted or bool(votes.error)
-                finding = votes.added_to(finding)
+                finding = self._voted(finding, event)
             self.findings.append(finding)
         self._keep(event)
+
+    def _voted(self, finding: Finding, event: Refreshed) -> Finding:
+        """The finding with the votes on whose fault it is."""
+        if self.voice is not None and self._is_text(event.table):
+            # Spark's answer to the text is the truth, so nothing else has to be asked.
+            return replace(finding, votes={"verdict": INCREMENTAL_BUG, "what is right": "Spark's own answer"})
+        votes = count_votes(self.truth, event, self.vote)
+        self.split = self.split or votes.split
+        self.unvoted = self.unvoted or bool(votes.error)
+        return votes.added_to(finding)
 
     def _find_unfit(self, event: Event) -> bool:
         """Adds the first row of an event that its columns cannot hold; returns whether there is one.
@@ -365,6 +392,11 @@ class Judgement:
         and below it are filters, it must fail over the rows of both data timestamps, in DuckDB or in the
         engine's own SQL; groups and the like have other values over both, which say nothing.
         """
+        if self._is_text(event.table):
+            return previous is not None and (
+                self.truth.fails_over_both(event.table, previous, event.timestamp)
+                or self.own_error(event.table, event.timestamp, previous) != ""
+            )
         used = operators_of(self.scenario, self.scenario.definition(event.table).query)
         if not self._may_fail(event.table) or used.isdisjoint(JOIN_OPERATORS.values()):
             return False
@@ -381,7 +413,7 @@ class Judgement:
         if name not in known:
             return False
         query = known[name].query
-        return may_fail(query) or any(map(self._may_fail, names_read(query)))
+        return isinstance(query, Verbatim) or may_fail(query) or any(map(self._may_fail, names_read(query)))
 
     def _action(self, event: Refreshed, previous: int | None) -> None:
         self.checks += 1
@@ -506,8 +538,37 @@ class Judgement:
             if Shown.FRONTIER in self.trace.shown
             else None,
             expected_columns=self.truth.compared_columns(table),
-            expected_rows=self.truth.contents_like(table, timestamp, held),
+            expected_rows=self._contents(table, timestamp, held),
         )
+
+    def _contents(self, table: str, timestamp: int, held: Iterable[Row]) -> tuple[Row, ...]:
+        """What a table must hold. Raises as `DelayedView.contents` does, also where Spark fails."""
+        if not self._is_text(table):
+            return self.truth.contents_like(table, timestamp, held)
+        if self.voice is None:
+            rows = self.truth.contents(table, timestamp)
+            self.voices.setdefault(table, {DUCKDB})
+            return rows
+        key = (table, timestamp)
+        if key not in self.spoken:
+            self.spoken[key] = self._answers(table, timestamp, self.voice)
+        return self.spoken[key]
+
+    def _answers(self, table: str, timestamp: int, voice: Voice) -> tuple[Row, ...]:
+        """Spark's answer, compared with DuckDB's."""
+        try:
+            rows = tuple(voice(table, timestamp))
+        except Exception as error:
+            raise OracleQueryError(f"Spark: {shown(error)}") from error
+        known = self.voices.setdefault(table, {SPARK, DUCKDB})
+        columns = self.truth.columns(table)
+        try:
+            agrees = compare(columns, rows, columns, self.truth.contents(table, timestamp)) is None
+        except OracleError:
+            agrees = False
+        if not agrees:
+            known.discard(DUCKDB)
+        return rows
 
     def _all_refreshed(self) -> None:
         """Compares the refreshes with those that were due, unless some may be missing after a refusal."""
@@ -556,24 +617,32 @@ def judge(
     recording: Recording = RECORDING,
     own_error: OwnError = no_own_error,
     broken: str = "",
+    voice: Voice | None = None,
 ) -> Outcome:
     """Returns the outcome of a run. `broken`: the error that ended it before its end; "" without one.
 
     `vote` is called only where contents differ from the oracle's, `own_error` only where a refresh fails.
+    `voice`: Spark's own answer, which is the truth about definitions that are given as text.
     """
     probed = with_probes(scenario)
     with DelayedView(probed.scenario, shared_duckdb()) as truth:
-        judgement = Judgement(scenario, truth, trace, vote, recording, own_error, broken)
+        judgement = Judgement(scenario, truth, trace, vote, recording, own_error, voice, broken)
         judgement.run()
         conclusion = classify(judgement)
         reached: Counter[str] = Counter()
         met: Counter[str] = Counter()
-        if conclusion.outcome is OutcomeClass.PASSED:
+        given = {each.name for each in scenario.definitions if isinstance(each.query, Verbatim)}
+        if conclusion.outcome is OutcomeClass.PASSED and not given:
             reached = states.reached(scenario, trace, truth, probed.probes)
             reached.update(judgement.met)
             met = statements_met(scenario, trace)
     branches = {(each.table, branch) for each in trace.refreshes for branch in each.branches}
     taken = Counter(f"branch: {branch}" for _, branch in branches)
+    modes = {
+        f"mode: {event.name} / {'INCREMENTAL' if event.incremental else 'FULL'}": 1
+        for event in trace.events
+        if isinstance(event, Created) and event.name in given and event.incremental is not None
+    }
     shown = trace.refreshes if Shown.ACTIONS in trace.shown else ()
     actions = Counter(f"action: {refreshed.action.value}" for refreshed in shown)
     return Outcome(
@@ -591,6 +660,8 @@ def judge(
             **{f"dml: {name}": count for name, count in met.items()},
             **actions,
             **taken,
+            **modes,
+            **{f"voice: {name} / {each}": 1 for name, said in judgement.voices.items() for each in said},
         },
         not_checked=judgement.not_checked,
     )
@@ -613,6 +684,8 @@ def _was_undone(judgement: Judgement, finding: Finding) -> bool:
 def classify(judgement: Judgement) -> Conclusion:
     """Returns what a judgement means for the scenario; what could not be judged is never a pass."""
     findings = judgement.findings
+    if judgement.promise_broken:
+        return Conclusion(OutcomeClass.GENERATOR_INVALID, judgement.promise_broken)
     # What follows a wrong table is wrong, too: the first finding of each table tells whose fault it is.
     first_wrong = {finding.table: finding for finding in reversed(findings) if finding.check is Check.SOURCES}
     if not all(_was_undone(judgement, finding) for finding in first_wrong.values()):

@@ -48,13 +48,14 @@ class Lane:
 
     `recording`: how a run is recorded as a history. `limits`: the scenarios that the engine supports.
     `fresh_percent`: the share of refreshes after which row ids are compared with those of a fresh
-    initialization.
+    initialization. `on_spark`: the engine's own evaluation of a text is Spark's.
     """
 
     engine: Engine
     recording: Recording = RECORDING
     limits: Limits = NO_LIMITS
     fresh_percent: int = 10
+    on_spark: bool = False
 
     def judge(self, scenario: Scenario) -> Outcome:
         """Returns the outcome of a scenario. Every error of scenario or engine becomes an outcome."""
@@ -95,6 +96,7 @@ class Lane:
             self.recording,
             partial(self._own_error, scenario),
             broken,
+            partial(self._spark_answer, scenario) if self.on_spark else None,
         )
 
     def _judged_before(self, scenario: Scenario, trace: Trace | None, broken: Outcome) -> Outcome:
@@ -112,6 +114,11 @@ class Lane:
         with DelayedView(scenario) as truth:
             wanted = recomputation(scenario, truth, refreshed.table, refreshed.timestamp)
             return self.engine.recompute(wanted)
+
+    def _spark_answer(self, scenario: Scenario, table: str, timestamp: int) -> Sequence[Row]:
+        """Spark's answer to the text of a definition: the engine takes no part but its session."""
+        with DelayedView(scenario) as truth:
+            return self.engine.recompute(recomputation(scenario, truth, table, timestamp))
 
     def _own_error(self, scenario: Scenario, table: str, timestamp: int, before: int | None) -> str:
         """The error of the engine's own SQL on the defining query, over the oracle's source rows."""

@@ -63,6 +63,11 @@ class LaneSpec:
         faults = tuple(word for name in self.faults for word in ("--fault", name))
         return (*tier, *faults, *(() if self.validations else ("--no-validations",)))
 
+    @property
+    def asks_spark(self) -> bool:
+        """Whether the engine's own evaluation of a text is Spark's."""
+        return self.engine_tier.built_in and self.engine_tier.attributed_on is None
+
     def ensure_startable(self) -> None:
         """Does nothing where the options fit the tier and its engine is there. Raises as `build` does."""
         tier = self.engine_tier
@@ -96,6 +101,7 @@ class LaneSpec:
             recording=subject.recording,
             limits=limits_of(self.tier),
             fresh_percent=self.fresh_percent,
+            on_spark=self.asks_spark,
         )
 
 

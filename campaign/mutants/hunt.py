@@ -5,14 +5,16 @@ Used by `dvs mutants` and by the stage of planted faults in `dvs gate`.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar
 
 from campaign.errors import CampaignError
 from campaign.failures.triage import REDUCTIONS
 from campaign.faults import FAULTS
+from campaign.judging.lane import Lane
 from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Pool, Worker, WorkerDied, pool_for
 from campaign.mutants.verdict import MOST, HuntVerdict, hunt_verdict
@@ -28,6 +30,9 @@ HUNTING = 0.6
 
 WORTHWHILE = 1.0
 """Seconds that must be left for one more round of hunting."""
+
+IDLE_AFTER = 20
+"""Scenarios over given definitions in which a fault must change something; else they do not use that part."""
 
 FRESH_PERCENT = 50
 """Percent of refreshes whose row ids are compared with fresh ones: more than in a campaign, because some
@@ -49,7 +54,8 @@ class HuntResult:
     """The result for one planted fault. `kill`: None where it was not found.
 
     `most`: the scenarios after which it counts as survived. `note`: the last scenario that failed in another
-    way than by the fault.
+    way than by the fault. Over given definitions: `differs`: whether the engine did anything else with it;
+    `seen`: whether a reader saw other rows.
     """
 
     fault: str
@@ -58,11 +64,15 @@ class HuntResult:
     kill: Kill | None
     most: int = MOST
     note: str = ""
+    differs: bool = True
+    seen: bool = True
 
     @property
     def verdict(self) -> HuntVerdict:
         """Whether the fault was found, survived, or was hunted too little to say."""
-        return hunt_verdict(self.kill is not None, self.scenarios, self.most)
+        enough = self.most if self.differs else min(self.most, IDLE_AFTER)
+        idle = not self.seen and self.scenarios >= enough
+        return hunt_verdict(self.kill is not None, self.scenarios, self.most, idle=idle)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +117,19 @@ def hunt(worker: Worker, task: Hunt) -> HuntResult:
     faulty, control = worker.lifted_lane(task.faulty_spec), worker.lane(task.control_spec)
     start = time.perf_counter()
     index, note, kill = task.first, "", None
+    differs = seen = task.profile.given is None
+    source = "" if task.profile.given is None else task.profile.given.source
+    controls = controls_of.setdefault((task.control_spec, source), Controls(control))
     while kill is None and index != task.most and time.perf_counter() - start < min(task.seconds, task.left):
         scenario = scenario_at(task.seed, task.profile, index)
         index += 1
+        if task.profile.given is not None:
+            other, other_rows = controls.difference(worker.lane(task.faulty_spec), scenario, task.seed, index)
+            differs, seen = differs or other, seen or other_rows
+            if not differs and index == IDLE_AFTER:
+                break
+            if not other:
+                continue
         outcome = faulty.judge_as_run(scenario).outcome
         reduced = outcome.reproduction or scenario
         match outcome.outcome:
@@ -133,7 +153,56 @@ def hunt(worker: Worker, task: Hunt) -> HuntResult:
         kill=kill,
         most=task.most,
         note=note,
+        differs=differs,
+        seen=seen,
     )
+
+
+class Deeds(NamedTuple):
+    """Digests of what an engine did in a scenario: all of its trace, and what a reader of its tables sees."""
+
+    all: str
+    seen: str
+
+
+@dataclass(slots=True)
+class Controls:
+    """What the engine without a fault does, for each scenario of a hunt over given definitions.
+
+    Such definitions use some parts of the engine; a fault in another part cannot show, and changes nothing.
+    So what the engine does with a fault is compared first, and judged only where it is another thing.
+    """
+
+    lane: Lane
+    done: dict[tuple[int, int], Deeds] = field(default_factory=dict)
+
+    def difference(self, faulty: Lane, scenario: Scenario, seed: int, index: int) -> tuple[bool, bool]:
+        """Whether the engine with a fault does anything else, and whether a reader sees other rows."""
+        if (seed, index) not in self.done:
+            self.done[seed, index] = deeds(self.lane, scenario)
+        known, now = self.done[seed, index], deeds(faulty, scenario)
+        return now.all != known.all, now.seen != known.seen
+
+
+def deeds(lane: Lane, scenario: Scenario) -> Deeds:
+    """What the engine of a lane does; by texts, because no NaN in a row equals another one."""
+    try:
+        trace = lane.engine.run(scenario)
+    except Exception as error:  # noqa: BLE001  # a fault may break the run itself
+        return Deeds(_digest(error), _digest(error))
+    seen = [
+        (event.step, event.table, event.timestamp, sorted(repr(stored.row) for stored in event.contents))
+        for event in trace.refreshes
+    ]
+    return Deeds(_digest(trace), _digest(seen))
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()
+
+
+controls_of: dict[tuple[LaneSpec, str], Controls] = {}
+"""The controls of a worker by lane and definitions: they outlive the hunt of one fault."""
 
 
 def shrink_kill(worker: Worker, task: Hunt) -> Kill:
@@ -232,6 +301,8 @@ def joined(before: HuntResult, after: HuntResult) -> HuntResult:
         scenarios=before.scenarios + after.scenarios,
         seconds=before.seconds + after.seconds,
         note=after.note or before.note,
+        differs=after.differs or before.differs,
+        seen=after.seen or before.seen,
     )
 
 

@@ -12,17 +12,21 @@ MOST = 500
 
 
 class HuntVerdict(Enum):
-    """The result of a hunt. UNDECIDED: the time was over before the fault was found or had survived."""
+    """The result of a hunt. UNDECIDED: the time was over before the fault was found or had survived.
+
+    IDLE: over given definitions the tables hold the same with the fault as without it, in every scenario.
+    """
 
     KILLED = "killed"
     SURVIVED = "survived"
+    IDLE = "idle"
     UNDECIDED = "undecided"
 
     @property
     def decision(self) -> Decision:
         """A fault that survived fails the harness; one that was hunted too little decides nothing."""
         match self:
-            case HuntVerdict.KILLED:
+            case HuntVerdict.KILLED | HuntVerdict.IDLE:
                 return Decision.PASSED
             case HuntVerdict.SURVIVED:
                 return Decision.FAILED
@@ -30,13 +34,15 @@ class HuntVerdict(Enum):
                 return Decision.UNDECIDED
 
 
-def hunt_verdict(killed: bool, done: int, most: int) -> HuntVerdict:
-    """The verdict on a fault that was hunted in `done` cases, at most `most`.
+def hunt_verdict(killed: bool, done: int, most: int, *, idle: bool = False) -> HuntVerdict:
+    """The verdict on a fault that was hunted in `done` cases, at most `most`; `idle`: it changed nothing.
 
     The time that a hunt had is no verdict: a slow machine hunts in few cases, and finds fewer faults.
     """
     if killed:
         return HuntVerdict.KILLED
+    if idle:
+        return HuntVerdict.IDLE
     return HuntVerdict.SURVIVED if done >= most else HuntVerdict.UNDECIDED
 
 
@@ -47,5 +53,7 @@ def hunt_text(verdict: HuntVerdict, done: int, most: int, unit: str = "scenario"
             return f"found within {plural(done, unit)}"
         case HuntVerdict.SURVIVED:
             return f"not found in {plural(done, unit)}"
+        case HuntVerdict.IDLE:
+            return f"changes no row in {plural(done, unit)}"
         case HuntVerdict.UNDECIDED:
             return f"hunted in {plural(done, unit)} of {most}, time over"

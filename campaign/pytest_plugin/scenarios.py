@@ -5,21 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from hypothesis.strategies import SearchStrategy
 
 from campaign.cli.options import Duration
+from campaign.errors import CampaignError
+from campaign.lanes.spec import LaneSpec
+from campaign.runs.definitions import over_definitions
 from engines import Adapter
 from generators.fitting import fitted
 from generators.generate import scenario_at
-from generators.profiles import Profile, load_profile
+from generators.profiles import QUICK, Profile, load_profile
+from generators.strategies import scenarios
 from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS
 from workload.scenario import Scenario
 
-ARGUMENTS = ("engine", "profile", "scenarios")
+ARGUMENTS = ("definitions", "engine", "profile", "scenarios")
 
 INDICES_PER_SHARE = 1_000_000
 """Indices of each share of a time budget: more scenarios than can ever run in one test."""
@@ -68,12 +74,26 @@ def _seconds(budget: str) -> float:
         raise pytest.UsageError(f"--dvs-budget: {error.message}") from error
 
 
+def scenarios_for(path: Path | str, profile: Profile = QUICK) -> SearchStrategy[Scenario]:
+    """The Hypothesis strategy of scenarios over your own definitions: `@given(scenarios_for("pipeline/"))`.
+
+    `path`: a SQL script, or a folder of them. Raises CampaignError naming the file and the line of what
+    cannot be used.
+    """
+    return scenarios(over_definitions(profile, str(path), 0, LaneSpec(tier="rules")))
+
+
 def _profile(marker: Mapping[str, Any]) -> Profile:
     profile, engine = marker.get("profile", "quick"), marker.get("engine")
     if not isinstance(profile, Profile):
         try:
             profile = load_profile(str(profile))
         except WorkloadError as error:
+            raise pytest.UsageError(f"marker dvs: {error}") from error
+    if (definitions := marker.get("definitions")) is not None:
+        try:
+            profile = over_definitions(profile, str(definitions), 0, LaneSpec(tier="rules"))
+        except CampaignError as error:
             raise pytest.UsageError(f"marker dvs: {error}") from error
     if engine is None:
         return profile

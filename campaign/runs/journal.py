@@ -104,7 +104,14 @@ def head_of(plan: CampaignPlan, spec: LaneSpec, started: str, options: Mapping[s
         "profile": plan.profile.name,
         # The repr of a profile decides all draws but those of other processes; floors are no part of it.
         "profile_digest": digest(
-            repr((plan.profile, plan.profile.concurrent_percent, plan.profile.styled_percent))
+            repr(
+                (
+                    plan.profile,
+                    plan.profile.concurrent_percent,
+                    plan.profile.styled_percent,
+                    *(() if plan.profile.given is None else (plan.profile.given,)),
+                )
+            )
         ),
         "floors_digest": digest(repr(sorted(plan.profile.floors.items()))),
         "options": dict(options),

@@ -13,6 +13,7 @@ from campaign.failures.ignore import IgnoreRules, known_failures
 from campaign.failures.report import ShrinkBudget
 from campaign.faults import known_faults
 from campaign.lanes.spec import LaneSpec, within_limits
+from campaign.runs.definitions import FLOOR, over_definitions
 from campaign.runs.journal import JOURNAL_FILE, read_head
 from campaign.runs.plan import CampaignPlan, scenario_count
 from campaign.runs.spread import ALL, parts
@@ -37,6 +38,7 @@ LEAST = {
     "shrink": 0,
     "shrink_budget": 0,
     "worlds": 2,
+    "floor": 0,
     "seed": -math.inf,
 }
 """The least value of each number; seconds must be more than 0."""
@@ -52,10 +54,11 @@ class CampaignOptions:
     `tier`: the engine that runs the scenarios, or "all" for each tier of the profile in turn. `profile`: the
     kind of scenarios, by name or as a TOML file. `scenarios`: how many; `budget`: for how many seconds at
     most; with neither, 200 scenarios. `least`: with `budget` alone, fewer scenarios leave the run undecided.
-    `first`: the index of the first scenario. `lift`: "none", "intervals" or "databases", of which `worlds`
-    are judged in one run. `faults`: planted faults by name. `shrink`: how many failures are shrunk, in
-    `shrink_budget` seconds. `ignore`: a TOML file with rules for known failures. `master`: a Spark cluster.
-    None stands for the default of the tier.
+    `definitions`: a SQL script, or a folder of them, whose dynamic tables take the place of random ones;
+    each must have `floor` percent of its text covered. `first`: the index of the first scenario. `lift`:
+    "none", "intervals" or "databases", of which `worlds` are judged in one run. `faults`: planted faults by
+    name. `shrink`: how many failures are shrunk, in `shrink_budget` seconds. `ignore`: a TOML file with
+    rules for known failures. `master`: a Spark cluster. None stands for the default of the tier.
     """
 
     tier: str = "rules"
@@ -67,6 +70,8 @@ class CampaignOptions:
     least: int | None = None
     workers: int | None = None
     profile: str = "smoke"
+    definitions: str | None = None
+    floor: int = FLOOR
     first: int = 0
     master: str = ""
     faults: tuple[str, ...] = ()
@@ -89,6 +94,7 @@ class CampaignOptions:
         return {
             **asdict(self),
             "profile": self.profile if self.profile in PROFILES else str(Path(self.profile).resolve()),
+            "definitions": None if self.definitions is None else str(Path(self.definitions).resolve()),
             "ignore": None if self.ignore is None else str(Path(self.ignore).resolve()),
         }
 
@@ -128,6 +134,10 @@ class CampaignOptions:
 
     def _campaign(self, tier: str, plan: CampaignPlan) -> tuple[CampaignPlan, LaneSpec]:
         lifting = None if self.lift is None else Lifting(self.lift)
+        if self.definitions is not None:
+            if lifting not in (None, Lifting.NONE):
+                raise CampaignError(f"lift is {self.lift!r}; definitions given as text run one by one")
+            lifting = Lifting.NONE
         spec = LaneSpec(
             tier=tier,
             lifting=lifting,
@@ -138,6 +148,8 @@ class CampaignOptions:
         )
         default = CHUNKS_ON_CLUSTER if self.master else spec.engine_tier.workers
         least = spec.engine_tier.least if self.least is None else self.least
+        if self.definitions is not None:
+            plan = replace(plan, profile=over_definitions(plan.profile, self.definitions, self.floor, spec))
         return replace(plan, workers=self.workers or default, least=least), spec
 
 

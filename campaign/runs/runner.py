@@ -13,6 +13,7 @@ from itertools import takewhile
 from campaign.errors import CampaignError
 from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Worker, WorkerDied, completed, in_worker_process, pool_for
+from campaign.runs.goals import goals_met
 from campaign.runs.plan import CampaignPlan, JudgedScenario
 from campaign.runs.tally import covered
 from generators.generate import scenario_at
@@ -33,7 +34,10 @@ def judge_chunk(
         outcome, ran = lane.judge_as_run(scenario)
         # `ran` is the scenario as the engine ran it: lifted where the lane lifts.
         outcome = replace(outcome, times={"generate": generated, **outcome.times})
-        judged.append(JudgedScenario(index, outcome, covered(ran)))
+        coverage = covered(ran)
+        if profile.given is not None:
+            coverage.update(goals_met(profile.given, ran))
+        judged.append(JudgedScenario(index, outcome, coverage))
     return judged
 
 

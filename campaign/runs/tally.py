@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from campaign.runs.goals import definitions_judged
 from generators.coverage import floors_too_small, operator_pairs, operators, unmet_floors
 from generators.profiles import Profile
 from workload.outcomes.results import Coverage, Failure, Outcome, OutcomeClass, RunSummary
@@ -68,6 +69,9 @@ class Tally:
 
     def coverage(self, profile: Profile) -> Coverage:
         """The coverage so far, compared with the floors of a profile."""
+        below = (
+            definitions_judged(profile.given, self.reached, profile.goal_floor)[1] if profile.given else {}
+        )
         kinds: defaultdict[str, dict[str, int]] = defaultdict(dict)
         for key, count in sorted(self.reached.items()):
             kind, _, name = key.partition(": ")
@@ -82,7 +86,7 @@ class Tally:
             statements=kinds["dml"],
             types=kinds["type"],
             branches=kinds["branch"],
-            unmet=unmet_floors(profile, self.reached, self.scenarios),
+            unmet={**unmet_floors(profile, self.reached, self.scenarios), **below},
             too_small=floors_too_small(profile, self.scenarios),
         )
 
@@ -107,4 +111,5 @@ class Tally:
             changes=self.changes,
             amplification=self.amplification,
             not_checked=dict(self.not_checked),
+            definitions_judged=definitions_judged(profile.given, self.reached, 0)[0] if profile.given else {},
         )

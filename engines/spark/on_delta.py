@@ -29,7 +29,7 @@ from engines.adapter import OtherCommit, Record, Transaction
 from engines.callers import drawn, drawn_sizes
 from engines.engine import Platform
 from engines.operation import Operation
-from engines.rows import rows_of
+from engines.rows import columns_of, rows_of
 from engines.spark.delta_writers import DeltaWriters
 from engines.spark.outrun import Outrun
 from engines.spark.spark_jobs import JobTag, job_tag
@@ -263,6 +263,10 @@ class OnDelta(AccountAdapter):
     def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns Spark's own answer: no plan, no frontier and no Delta table take part."""
         return rows_of(self.spark.newSession().sql(query))
+
+    def columns_of(self, query: str) -> Sequence[Column]:
+        """Returns the columns that Spark gives a query. Raises EngineError."""
+        return columns_of(self.spark.newSession(), query)
 
     def interrupt(self) -> None:
         """Cancels the Spark jobs of this scenario."""

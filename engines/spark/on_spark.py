@@ -15,7 +15,7 @@ from engines.memory.adapter import MemoryAdapter
 from engines.memory.applier import Applier
 from engines.memory.database import own_database
 from engines.memory.spark_store import SparkStore
-from engines.rows import rows_of
+from engines.rows import columns_of, rows_of
 from engines.spark.spark_jobs import JobTag, job_tag
 from engines.variant import Variant
 from workload.schema import Column
@@ -45,6 +45,10 @@ class OnSpark(MemoryAdapter):
     def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns Spark's own answer to the query text, without a plan or a frontier of the engine."""
         return rows_of(own_session(self._spark).sql(query))
+
+    def columns_of(self, query: str) -> Sequence[Column]:
+        """Returns the columns that Spark gives a query. Raises EngineError."""
+        return columns_of(own_session(self._spark), query)
 
     def interrupt(self) -> None:
         """Cancels this scenario's Spark jobs and the query that DuckDB runs."""

@@ -1,0 +1,102 @@
+"""Definitions that somebody else wrote, as the scenarios of a campaign: read, and typed by an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from campaign.errors import CampaignError
+from campaign.lanes.spec import LaneSpec
+from dynamic_tables.errors import DefinitionError
+from dynamic_tables.explain import Explanation, explain
+from dynamic_tables.reading.text.relations import Relations, StoredRelation
+from dynamic_tables.store.names.statements import column_type
+from engines.engine import Engine
+from engines.errors import EngineError
+from generators.profiles import Profile
+from given.read import Described, read_definitions
+from given.script import ScriptError, WrittenDefinition
+from workload.errors import WorkloadError
+from workload.schema import Column
+from workload.sql import Dialect, no_rows, type_name
+from workload.types import parse_type
+
+FLOOR = 80
+"""The percentage of the goals of each definition that a run must reach, unless another one is asked for."""
+
+Known = Mapping[str, tuple[Column, ...]]
+"""The columns of the relations that a definition may read, by name."""
+
+
+def over_definitions(profile: Profile, path: str, floor: int, spec: LaneSpec) -> Profile:
+    """The profile whose scenarios have the definitions at a path in place of random ones.
+
+    Floors are those of the definitions alone then: each must have `floor` percent of its goals reached. On
+    Spark, Spark says which columns the definitions have; elsewhere the built-in engine does. Raises
+    CampaignError naming the file and the line of what cannot be used.
+    """
+    describe = partial(_asked, spec.build().engine) if spec.asks_spark else described
+    try:
+        given = read_definitions(Path(path), describe, by_duckdb=not spec.asks_spark)
+    except ScriptError as error:
+        raise CampaignError(str(error)) from error
+    return replace(profile, given=given, goal_floor=floor, floors={})
+
+
+def explanations(path: str) -> dict[str, Explanation]:
+    """How the engine would maintain each dynamic table of the scripts at a path. Raises CampaignError."""
+    found: dict[str, Explanation] = {}
+
+    def noted(written: WrittenDefinition, known: Known) -> Described:
+        if not written.view:
+            with suppress(DefinitionError):
+                found[written.name] = explain(written.text, relations(known))
+        return described(written, known)
+
+    try:
+        read_definitions(Path(path), noted, by_duckdb=False)
+    except ScriptError as error:
+        raise CampaignError(str(error)) from error
+    return found
+
+
+def _asked(engine: Engine, written: WrittenDefinition, known: Known) -> Described:
+    """The columns that an engine gives a definition over empty tables."""
+
+    def text(dialect: Dialect) -> str:
+        empty = (f"{name} AS ({no_rows(columns, dialect)})" for name, columns in known.items())
+        return f"WITH {', '.join(empty)} SELECT * FROM ({written.text}) AS q"
+
+    try:
+        return Described(tuple(engine.columns_of(text) or ()))
+    except EngineError as error:
+        return Described(reason=str(error).splitlines()[0])
+
+
+def described(written: WrittenDefinition, known: Known) -> Described:
+    """The columns that the engine gives a definition, or why it cannot read it without Spark."""
+    try:
+        explanation = explain(written.text, relations(known))
+    except DefinitionError as error:
+        return Described(reason=str(error))
+    if not explanation.columns:
+        return Described(reason=explanation.reason or "the engine knows no types for its columns")
+    try:
+        return Described(
+            tuple(Column(name.lower(), parse_type(str(type_))) for name, type_ in explanation.columns)
+        )
+    except WorkloadError as error:
+        return Described(reason=str(error))
+
+
+def relations(known: Known) -> Relations:
+    """The relations as the engine knows them: all by their columns, also the views."""
+    return {
+        name: StoredRelation(
+            name, tuple((c.name, column_type(c.name, type_name(c.type, Dialect.SPARK))) for c in columns)
+        )
+        for name, columns in known.items()
+    }

@@ -1,0 +1,148 @@
+"""Definitions that somebody else wrote, through the commands: judged, covered, compared, and faults found."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+
+from campaign.cli import main
+from campaign.exit_codes import ExitCode
+from campaign.gate.profiles import GATES, over_definitions
+from campaign.gate.stage import GatePlan
+from campaign.gate.stages import fuzz
+from campaign.mutants.hunt import IDLE_AFTER
+from campaign.pytest_plugin.scenarios import marked_scenarios
+from campaign.runs.campaign import run_campaign
+from campaign.runs.options import CampaignOptions
+from dvs import scenarios_for
+from workload.outcomes.decision import Decision
+from workload.outcomes.run_verdict import RunVerdict, run_verdict
+from workload.query import Verbatim
+from workload.scenario import Scenario
+from workload.wellformed import check_scenario
+
+pytestmark = pytest.mark.slow
+
+EXAMPLE = str(Path(__file__).resolve().parents[2] / "examples" / "your_own")
+
+
+def dvs(*words: str) -> tuple[int, str, str]:
+    """Exit status, stdout and stderr of a command."""
+    done = CliRunner().invoke(main, words)
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_the_example_passes_and_its_texts_are_covered() -> None:
+    summary = run_campaign(CampaignOptions(definitions=EXAMPLE, scenarios=48))
+    assert run_verdict(summary) is RunVerdict.PASSED
+    assert len(summary.definitions_judged) == 12
+    for judged in summary.definitions_judged.values():
+        assert judged.mode == "INCREMENTAL"
+        assert judged.voices == ("duckdb",)
+        assert judged.coverage > 0.8, judged.missing
+
+
+def test_a_text_that_is_not_covered_or_not_judged_is_no_pass(tmp_path: Path) -> None:
+    never = "CREATE DYNAMIC TABLE never AS SELECT a FROM t WHERE a > 5 AND a < 5;"
+    (tmp_path / "a.sql").write_text(f"CREATE TABLE t (a INT);\n{never}")
+    covered = CampaignOptions(definitions=str(tmp_path), scenarios=24, profile="quick", floor=95)
+    summary = run_campaign(covered)
+    assert run_verdict(summary) is RunVerdict.FLOORS_UNMET
+    assert summary.coverage.unmet.keys() == {"goals: never"}
+    assert "a row comes" in summary.definitions_judged["never"].missing
+    (tmp_path / "b.sql").write_text("CREATE DYNAMIC TABLE odd AS SELECT no_such_function(a) AS b FROM t;")
+    summary = run_campaign(CampaignOptions(definitions=str(tmp_path), scenarios=8, profile="quick"))
+    assert run_verdict(summary) is RunVerdict.FLOORS_UNMET
+    assert summary.coverage.unmet.keys() == {"judged: odd"}
+    assert "no_such_function" in summary.definitions_judged["odd"].reason
+
+
+def test_a_planted_fault_is_found_shrunk_within_the_promises_and_replayed(tmp_path: Path) -> None:
+    fault = ("--fault", "join-both-at-t0")
+    out = ("--out", str(tmp_path))
+    found, _, _ = dvs("fuzz", "--definitions", EXAMPLE, "--scenarios", "24", "--json", *fault, *out)
+    assert found == ExitCode.FAILED.value
+    folder = min((tmp_path / "failures").iterdir())
+    status, shown, _ = dvs("replay", str(folder), *fault)
+    assert status == ExitCode.FAILED.value, shown
+    assert dvs("replay", str(folder))[0] == ExitCode.OK.value
+    page = (tmp_path / "report.html").read_text()
+    assert "Your definitions" in page
+    assert "QUALIFY ROW_NUMBER()" in page
+
+
+def test_two_configurations_are_compared_over_definitions() -> None:
+    over = ("--definitions", EXAMPLE, "--scenarios", "12")
+    assert dvs("compare", "rules", "rules+no-validations", *over)[0] == ExitCode.OK.value
+    assert dvs("compare", "rules", "rules+fault=join-both-at-t0", *over)[0] == ExitCode.FAILED.value
+
+
+def test_faults_in_parts_that_the_definitions_do_not_use_are_idle() -> None:
+    faults = ("--fault", "join-both-at-t0", "--fault", "explode-forgets-pads")
+    status, shown, _ = dvs("mutants", "--definitions", EXAMPLE, *faults, "--attempts", "0", "--json")
+    scores: dict[str, Any] = {score["fault"]: score for score in json.loads(shown)["faults"]}
+    assert scores["join-both-at-t0"]["verdict"] == "killed"
+    assert scores["explode-forgets-pads"]["verdict"] == "idle"
+    assert scores["explode-forgets-pads"]["scenarios"] == IDLE_AFTER
+    assert status == ExitCode.OK.value
+
+
+def test_a_text_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.sql").write_text(
+        "CREATE TABLE t (a INT);\n\nCREATE DYNAMIC TABLE x AS SELECT COUNT(* FROM t;\n"
+    )
+    for command in (("fuzz",), ("mutants",), ("compare", "rules", "rules"), ("explain",)):
+        status, _, error = dvs(*command, "--definitions", str(tmp_path))
+        assert status == ExitCode.MISUSE.value, command
+        assert "a.sql, line 3: the statement cannot be read" in error
+
+
+@pytest.mark.spark
+def test_on_delta_spark_says_what_the_text_means_and_duckdb_agrees() -> None:
+    summary = run_campaign(
+        CampaignOptions(tier="delta", definitions=EXAMPLE, profile="quick", scenarios=2, workers=2)
+    )
+    assert summary.outcomes["passed"] == 2
+    judged = [each for each in summary.definitions_judged.values() if each.scenarios]
+    assert len(judged) >= 4
+    assert {each.voices for each in judged} == {("spark", "duckdb")}
+
+
+def test_a_gate_has_a_campaign_over_definitions_on_each_tier(tmp_path: Path) -> None:
+    nightly = over_definitions(GATES["nightly"], EXAMPLE)
+    more = nightly.campaigns[len(GATES["nightly"].campaigns) :]
+    assert [each.tier for each in more] == ["rules", "spark", "spark-stock", "delta"]
+    plan = GatePlan(gate=nightly, seed=1, workers=2, corpus=tmp_path, out=tmp_path / "out", faults=())
+    stage = fuzz(plan, replace(more[0], scenarios=8, budget=300.0))
+    assert (stage.name, stage.verdict) == ("your definitions", Decision.PASSED), stage.message
+    gone = fuzz(plan, replace(more[0], definitions=str(tmp_path / "none")))
+    assert gone.verdict is Decision.UNDECIDED
+    assert "no such file or folder" in gone.message
+
+
+def test_the_marker_of_the_pytest_plugin_takes_definitions() -> None:
+    drawn = list(marked_scenarios({"definitions": EXAMPLE, "scenarios": 3}, None, 1, "10s"))
+    assert len(drawn) == 3
+    assert all(isinstance(table.query, Verbatim) for each in drawn for table in each.dynamic_tables)
+    for each in drawn:
+        check_scenario(each)
+    with pytest.raises(pytest.UsageError, match="no such file or folder"):
+        marked_scenarios({"definitions": "none", "scenarios": 3}, None, 1, "10s")
+
+
+def test_hypothesis_draws_scenarios_over_definitions() -> None:
+    strategy = scenarios_for(EXAMPLE)
+
+    @settings(max_examples=20, database=None)
+    @given(strategy)
+    def drawn(scenario: Scenario) -> None:
+        check_scenario(scenario)
+        assert scenario.dynamic_tables
+
+    drawn()
