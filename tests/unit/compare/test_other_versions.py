@@ -31,6 +31,7 @@ PACKAGES = (
     "dvs_model",
     "engines",
     "generators",
+    "given",
     "oracle",
     "reports",
     "shrink",
