@@ -13,10 +13,12 @@ from given.script import Script, ScriptError, WrittenDefinition, read_scripts
 from given.translation import duckdb_text
 from given.values import Values
 from given.witnesses import Witnesses
+from workload.errors import WorkloadError
 from workload.query import Named, Verbatim
-from workload.scenario import Definition, DynamicTable, View
+from workload.scenario import Definition, DynamicTable, Scenario, View
 from workload.schema import Column
 from workload.types import DOUBLE, ESTIMATE, SqlType
+from workload.wellformed import check_definitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +73,14 @@ def read_definitions(path: Path, describe: Describe, *, by_duckdb: bool) -> Give
             goals[written.name] = GoalFinder(resolver, resolved, tables, behind[written.name]).goals()
     if not goals:
         raise ScriptError(_nothing(path, script, refused))
+    given = parents_first([values.given(base) for base in script.tables])
+    try:
+        check_definitions(Scenario(str(path), tuple(each.table for each in given), tuple(definitions), ()))
+    except WorkloadError as error:
+        raise ScriptError(f"{path}: {error}") from error
     return Given(
         source=str(path),
-        tables=parents_first([values.given(base) for base in script.tables]),
+        tables=given,
         definitions=tuple(definitions),
         goals=goals,
         places=places,

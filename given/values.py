@@ -186,14 +186,8 @@ class Values:
             self._compared(node, scope)
 
     def _share(self, first: BaseColumn, second: BaseColumn) -> None:
-        if (
-            self.types[first].kind is self.types[second].kind
-            or {
-                self.types[first].kind,
-                self.types[second].kind,
-            }
-            <= BITS.keys()
-        ):
+        kinds = {self.types[first].kind, self.types[second].kind}
+        if len(kinds) == 1 or kinds <= BITS.keys():
             self.shared[self._root(first)] = self._root(second)
 
     def _root(self, column: BaseColumn) -> BaseColumn:

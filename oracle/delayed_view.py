@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import duckdb
 
+from oracle.bag import Bag
 from oracle.base_tables import BaseTables
 from oracle.duck import open_duckdb, run, run_typed
 from oracle.errors import OracleQueryError
@@ -21,6 +22,9 @@ from workload.scope import Catalog
 from workload.sql import Dialect, column_name, literal, no_rows
 from workload.types import INT, Row
 from workload.wellformed import check_scenario
+
+ORDERS = 3
+"""The orders of rows in which a query is evaluated to see whether it has several right answers."""
 
 
 class DelayedView:
@@ -149,6 +153,20 @@ class DelayedView:
         (row,) = run(self._connection, f"{expansion.named(bound, Dialect.DUCKDB)}SELECT {listed}").rows
         return row
 
+    def is_ambiguous(self, name: str, timestamp: int) -> bool:
+        """Whether the query gives other rows over the same rows in another order, so that several are right.
+
+        Such are the first rows of an order that leaves some equal. Raises as `contents` does.
+        """
+        columns = self._catalog[name]
+        types = [column.type for column in columns]
+        known = Bag.of(self.contents(name, timestamp), types)
+        for turn in range(1, ORDERS):
+            text = self.sql(name, timestamp, turn=turn)
+            if Bag.of(run_typed(self._connection, text, columns, name, self._limit_s), types) != known:
+                return True
+        return False
+
     def fails_over_both(self, name: str, before: int, timestamp: int) -> bool:
         """Tells whether the query fails on its data over the rows of two data timestamps together.
 
@@ -163,12 +181,18 @@ class DelayedView:
         return False
 
     def sql(
-        self, name: str, timestamp: int, dialect: Dialect = Dialect.DUCKDB, before: int | None = None
+        self,
+        name: str,
+        timestamp: int,
+        dialect: Dialect = Dialect.DUCKDB,
+        before: int | None = None,
+        turn: int = 0,
     ) -> str:
         """The query for the contents at the timestamp, with the base tables' rows written into the text.
 
         It needs no tables, so it can be shown, and run on another engine. `before`: each base table has its
-        rows as of this data timestamp beside the others. Raises KeyError: no such name.
+        rows as of this data timestamp beside the others. `turn`: the number of the order in which the rows
+        are written. Raises KeyError: no such name.
         """
         if name in self._tables:
             return _as_values(self._tables[name], self.source_rows(name, timestamp), dialect)
@@ -178,6 +202,8 @@ class DelayedView:
             rows = self.source_rows(table, timestamp)
             if before is not None:
                 rows += self.source_rows(table, before)
+            if turn:
+                rows = tuple(sorted(rows, key=repr, reverse=turn % 2 == 0))
             bound.append(f"{table} AS ({_as_values(self._tables[table], rows, dialect)})")
         return expansion.text(tuple(bound), dialect, separator="\n")
 

@@ -62,6 +62,8 @@ from workload.types import Row, SqlType
 SPARK, DUCKDB = "spark", "duckdb"
 """Who says what a definition given as text means: Spark, by the text, and DuckDB, by a translation."""
 
+AMBIGUOUS = "has several right contents: an order in its text leaves rows equal; add columns to the order"
+
 ROW_BY_ROW = frozenset(
     {
         Operator.INNER_JOIN,
@@ -245,7 +247,9 @@ class Judgement:
         except OracleQueryError:
             return
         difference = compare(columns, expected, columns, event.rows)
-        if difference is not None:
+        if difference is not None and self._is_ambiguous(event.table, event.timestamp):
+            self.not_judged = f"{event.table} {AMBIGUOUS}"
+        elif difference is not None:
             message = f"{message} gives other rows than its query had then"
             self._find(
                 Check.EQUALITY, event.table, event.step, message, event.timestamp, difference=difference
@@ -330,11 +334,25 @@ class Judgement:
         self.checks += judged.checks
         self.changes += judged.changes
         self.amplification += judged.amplification
+        wrong = any(each.check is Check.EQUALITY for each in judged.findings)
+        if wrong and self._is_ambiguous(event.table, event.timestamp):
+            self.not_judged = f"{event.table} {AMBIGUOUS}"
+            self._keep(event)
+            return
         for finding in judged.findings:
             if finding.difference is not None and finding.check is Check.EQUALITY:
                 finding = self._voted(finding, event)
             self.findings.append(finding)
         self._keep(event)
+
+    def _is_ambiguous(self, table: str, timestamp: int) -> bool:
+        """Whether the text of a definition has several right answers, of which the oracle knows one."""
+        if not self._is_text(table):
+            return False
+        try:
+            return self.truth.is_ambiguous(table, timestamp)
+        except OracleError:
+            return False
 
     def _voted(self, finding: Finding, event: Refreshed) -> Finding:
         """The finding with the votes on whose fault it is."""

@@ -42,6 +42,9 @@ SWEEPING = ("truncate", "overwrite", "restore", "replace", "delete")
 SWEEPING_PERCENT = 25
 """Percent of such statements that are kept on a table that others refer to."""
 
+DEEPEST = 8
+"""The most rows that are made for one row, each of which the one before refers to."""
+
 MISSED_PERCENT = 30
 """Percent of witnesses that miss one condition."""
 
@@ -117,24 +120,24 @@ class GivenStatements:
                     self._try(self._with_parents(given, values), statements)
         return tuple(statements)
 
-    def _with_parents(self, given: GivenTable, values: Mapping[int, Value]) -> list[Dml]:
-        """The INSERT of a row, after those of the rows that it refers to and that are not there."""
+    def _with_parents(self, given: GivenTable, values: Mapping[int, Value], depth: int = 0) -> list[Dml]:
+        """The INSERT of a row, after those of the rows that it refers to and that are not there.
+
+        Tables may refer to each other in a circle, so this ends at some depth.
+        """
         row = tuple(values[n] for n in range(len(values)))
         inserts: list[Dml] = []
         for foreign in given.table.promises.foreign:
             key = key_of(row, given.table, foreign.columns)
-            if foreign.table not in self.contents or key is None:
+            if foreign.table not in self.contents or key is None or depth > DEEPEST:
                 continue
             other = self._table(foreign.table)
-            if key not in {
-                key_of(each, other.table, foreign.referred) for each in self.contents[foreign.table]
-            }:
-                parent = {
-                    n: value for domain in other.domains for n, value in self._drawn(other, domain).items()
-                }
+            held = self.contents[foreign.table]
+            if key not in {key_of(each, other.table, foreign.referred) for each in held}:
+                parent = self._drawn_row(other)
                 named = zip(other.positions(foreign.referred), given.positions(foreign.columns), strict=True)
                 parent.update({to: row[of] for to, of in named})
-                inserts += self._with_parents(other, parent)
+                inserts += self._with_parents(other, parent, depth + 1)
         return [*inserts, Insert(given.table.name, (row,))]
 
     def _fixed(self, row: WitnessRow, *, left_out: bool) -> dict[int, Value] | None:
@@ -195,9 +198,8 @@ class GivenStatements:
             # Of types that have no common order.
             return
         if len(values) >= len(held):
-            for (row, given, n), value in zip(
-                held, self.choices.subset(values, len(held), len(held)), strict=True
-            ):
+            drawn = self.choices.subset(values, len(held), len(held))
+            for (row, given, n), value in zip(held, drawn, strict=True):
                 if fits(value, given.table.columns[n].type):
                     row[n] = value
 
@@ -277,11 +279,8 @@ class GivenStatements:
             if kind in DRAWN and (kind != "restore" or past)
         ]
         kind = self.choices.weighted(options)
-        referred = any(
-            foreign.table == given.table.name
-            for each in self.tables
-            for foreign in each.table.promises.foreign
-        )
+        foreign = (key for each in self.tables for key in each.table.promises.foreign)
+        referred = any(key.table == given.table.name for key in foreign)
         if kind in SWEEPING and referred and not self.choices.chance(SWEEPING_PERCENT):
             kind = "update"
         if kind == "restore":
@@ -436,6 +435,8 @@ class GivenStatements:
             return None
         held = self.contents[given.table.name]
         columns = [n for n, column in enumerate(given.table.columns) if column.type.kind not in NESTED]
+        if not columns:
+            return None
         keyed = bool(given.table.promises.keys)
         if held and keyed and self.choices.chance(50):
             row = self.choices.pick(held)

@@ -63,6 +63,15 @@ def test_a_text_that_is_not_covered_or_not_judged_is_no_pass(tmp_path: Path) -> 
     assert "no_such_function" in summary.definitions_judged["odd"].reason
 
 
+def test_a_text_with_several_right_answers_is_undecided_not_wrong(tmp_path: Path) -> None:
+    text = "CREATE DYNAMIC TABLE few AS SELECT a, b FROM t ORDER BY a LIMIT 2;"
+    (tmp_path / "a.sql").write_text(f"CREATE TABLE t (a INT, b STRING);\n{text}")
+    summary = run_campaign(CampaignOptions(definitions=str(tmp_path), scenarios=30))
+    assert run_verdict(summary) is RunVerdict.GENERATOR_INVALID
+    assert summary.outcomes["product_failure"] == 0
+    assert "an order in its text leaves rows equal" in summary.failures[0].outcome.reason
+
+
 def test_a_planted_fault_is_found_shrunk_within_the_promises_and_replayed(tmp_path: Path) -> None:
     fault = ("--fault", "join-both-at-t0")
     out = ("--out", str(tmp_path))
