@@ -48,7 +48,7 @@ def test_a_test_gets_what_its_marker_asks_for() -> None:
 @pytest.mark.parametrize(
     ("marker", "budget", "message"),
     [
-        ({"engin": 1}, "1s", "unknown 'engin'; known: engine, profile, scenarios"),
+        ({"engin": 1}, "1s", "unknown 'engin'; known: definitions, engine, profile, scenarios"),
         ({"scenarios": 0}, "1s", "scenarios=0 is no number above 0"),
         ({"profile": "nope"}, "1s", "no profile 'nope'"),
         ({"engine": "nope"}, "1s", "engine='nope' is no class derived from Adapter"),
