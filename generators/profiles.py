@@ -27,6 +27,10 @@ DRAWS_VERSION = 37
 draws more after all that was drawn before."""
 
 
+GOAL_FLOOR = 80
+"""The percentage of the goals of each given definition that a run must reach by default."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """The shape of a campaign's scenarios. Pairs are inclusive ranges; percentages are of scenarios or draws.
@@ -78,7 +82,7 @@ class Profile:
     """What the engine under test can do. Scenarios are drawn without limits and reduced afterwards."""
     given: Given | None = field(default=None, repr=False)
     """The definitions that somebody else wrote, in place of random ones (`dvs fuzz --definitions`)."""
-    goal_floor: int = field(default=80, repr=False)
+    goal_floor: int = field(default=GOAL_FLOOR, repr=False)
     """The percentage of the goals of each given definition that a run must reach."""
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
+
 from generators.given.model import Given, GivenTable, Goal, Witness
 from given.facts import UNKNOWN, Resolved, Resolver, in_order
 from given.goals import GoalFinder
@@ -33,15 +35,18 @@ Describe = Callable[[WrittenDefinition, Mapping[str, tuple[Column, ...]]], Descr
 """(definition, columns of the relations that it may read) -> its columns."""
 
 
-def read_definitions(path: Path, describe: Describe, *, by_duckdb: bool) -> Given:
+def read_definitions(
+    path: Path, describe: Describe, connection: duckdb.DuckDBPyConnection, *, by_duckdb: bool
+) -> Given:
     """Tables and definitions of the scripts at a path, with the values and the goals of random data.
 
+    `connection`: an empty database that evaluates constants and CHECK conditions; tables are created there.
     `by_duckdb`: DuckDB alone will say what they mean, so one that it cannot read cannot be judged. Raises
     ScriptError for the first thing that cannot be used.
     """
     script = read_scripts(path)
     resolver = Resolver(script)
-    values = Values(resolver)
+    values = Values(resolver, connection)
     found = Witnesses(resolver, values)
     witnesses: dict[str, tuple[Witness, ...]] = {}
     known = {base.table.name: base.table.columns for base in script.tables}

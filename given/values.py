@@ -75,7 +75,7 @@ class Values:
     """Collects the values of all base columns of a script."""
 
     resolver: Resolver
-    connection: duckdb.DuckDBPyConnection = field(default_factory=lambda: closed_duckdb())
+    connection: duckdb.DuckDBPyConnection
     found: dict[BaseColumn, dict[Value, None]] = field(default_factory=dict)
     shared: dict[BaseColumn, BaseColumn] = field(default_factory=dict)
     types: dict[BaseColumn, SqlType] = field(default_factory=dict)
@@ -402,14 +402,3 @@ def parts(value: Any, type_: SqlType) -> tuple[Value, ...]:
     else:
         days = []
     return tuple(day.date() if type_.kind is Kind.DATE else day for day in days)
-
-
-def closed_duckdb() -> duckdb.DuckDBPyConnection:
-    """A new DuckDB in memory, without files, network or extensions."""
-    settings: dict[str, str | bool | int | float | list[str]] = {
-        "enable_external_access": "false",
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-        "threads": "1",
-    }
-    return duckdb.connect(":memory:", config=settings)

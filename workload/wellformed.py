@@ -276,12 +276,12 @@ def _check_merge_keys(merge: Merge, table: Table, where: str) -> None:
     if not merge.keys or any(key not in names for key in merge.keys):
         raise WorkloadError(f"{where}: keys {merge.keys} are not columns")
     positions = [table.position(key) for key in dict.fromkeys(merge.keys)]
-    matched = [tuple(_comparable(row[i]) for i in positions) for row in merge.rows]
+    matched = [tuple(comparable(row[i]) for i in positions) for row in merge.rows]
     if len(positions) != len(merge.keys) or len(set(matched)) != len(matched):
         raise WorkloadError(f"{where}: two source rows have one key, or a key is listed twice")
 
 
-def _comparable(value: Value) -> object:
+def comparable(value: Value) -> object:
     """A value as a key: NULL and NaN equal themselves, -0.0 equals 0.0, and TRUE is not 1."""
     if isinstance(value, float):
         return ("double", "nan" if value != value else value + 0.0)

@@ -196,7 +196,9 @@ def command(
         for name, content in files.items():
             write_text(out / name, content)
     print_result(scores, unit, {} if faults or of_kind else MISSING, as_json=as_json)
-    return EXIT_CODES[worst(HuntVerdict(score["verdict"]).decision for score in scores)]
+    verdicts = [HuntVerdict(score["verdict"]) for score in scores]
+    # Where no fault changes a row, nothing was found out about the definitions.
+    return EXIT_CODES[worst(verdict.decision for verdict in verdicts if verdict is not HuntVerdict.IDLE)]
 
 
 def list_faults(kind: FaultKind | None, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from generators.profiles import PROFILES
+from generators.profiles import GOAL_FLOOR, PROFILES
 
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -86,7 +86,7 @@ definitions = click.option(
 floor = click.option(
     "--floor",
     type=click.IntRange(0, 100),
-    default=80,
+    default=GOAL_FLOOR,
     help="With --definitions: the percentage of each definition's text that random data must cover.",
 )
 hunted_fault = click.option(

@@ -21,12 +21,12 @@ from campaign.lanes.spec import LaneSpec
 from campaign.mutants.hunt import HuntResult, hunt_all
 from campaign.mutants.verdict import HuntVerdict, hunt_text
 from campaign.runs.campaign import run_plan
-from campaign.runs.definitions import FLOOR, over_definitions
+from campaign.runs.definitions import over_definitions
 from campaign.runs.journal import JOURNAL_FILE
 from campaign.runs.plan import CampaignPlan
 from dynamic_tables.errors import DynamicTablesError
 from engines.errors import EngineError
-from generators.profiles import SMOKE, load_profile
+from generators.profiles import GOAL_FLOOR, SMOKE, load_profile
 from reports.figures import plural
 from reports.junit import Case, CaseVerdict
 from reports.run_junit import CASES, run_cases
@@ -153,7 +153,7 @@ def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
     try:
         if campaign.definitions:
             spec = replace(spec, lifting=Lifting.NONE)
-            profile = over_definitions(profile, campaign.definitions, FLOOR, spec)
+            profile = over_definitions(profile, campaign.definitions, GOAL_FLOOR, spec)
         campaign_plan = CampaignPlan(
             seed=plan.seed,
             profile=profile,

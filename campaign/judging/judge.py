@@ -25,14 +25,15 @@ from campaign.judging.probes import with_probes
 from campaign.judging.recording import RECORDING, Recording
 from campaign.judging.run_history import observe
 from campaign.judging.statements import statements_met
-from campaign.judging.vote import INCREMENTAL_BUG, OwnError, Voice, Vote, count_votes, no_own_error
+from campaign.judging.texts import AMBIGUOUS, MODE, VOICE, Texts, Voice
+from campaign.judging.vote import INCREMENTAL_BUG, OwnError, Vote, count_votes, no_own_error
 from engines.errors import LONGEST, shown
 from generators.coverage import operators
 from oracle.bag import Bag, canonical_row
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
 from oracle.duck import shared_duckdb
-from oracle.errors import OracleError, OracleQueryError, UnfitValue
+from oracle.errors import OracleQueryError, UnfitValue
 from oracle.invariants import Circumstances, check_refresh, check_refused, judged_columns
 from workload.failing import may_fail
 from workload.nested import only_in_full
@@ -59,11 +60,6 @@ from workload.scenario import Commit, DynamicTable, RefreshMode, Scenario
 from workload.timeline import Due, due_refreshes
 from workload.types import Row, SqlType
 
-SPARK, DUCKDB = "spark", "duckdb"
-"""Who says what a definition given as text means: Spark, by the text, and DuckDB, by a translation."""
-
-AMBIGUOUS = "has several right contents: an order in its text leaves rows equal; add columns to the order"
-
 ROW_BY_ROW = frozenset(
     {
         Operator.INNER_JOIN,
@@ -83,9 +79,7 @@ class Judgement:
     """Walks through a trace beside the truth and collects findings.
 
     `broken`: the error that ended the run before its end; "" without one.
-    `voice`: Spark's own answer to a definition that is given as text, which then is the truth; DuckDB's, to a
-    translation, is a second one. `spoken`: the answers so far. `voices`: for each definition that is given as
-    text, who has said what it means; DuckDB only as long as it agrees with Spark.
+    `texts`: what the definitions that are given as text must hold.
     `split`: at some refresh the engine's full recomputation agreed with the stored contents, not with the
     oracle. `unvoted`: at some other one it failed.
     `promise_broken`: what is promised of the base tables and does not hold, so that nothing is judged.
@@ -106,7 +100,7 @@ class Judgement:
     vote: Vote
     recording: Recording
     own_error: OwnError
-    voice: Voice | None = None
+    texts: Texts
     broken: str = ""
     findings: list[Finding] = field(default_factory=list)
     split: bool = False
@@ -130,8 +124,6 @@ class Judgement:
     without_effect: set[tuple[str, int]] = field(default_factory=set)
     met: Counter[str] = field(default_factory=Counter)
     not_checked: Counter[str] = field(default_factory=Counter)
-    spoken: dict[tuple[str, int], tuple[Row, ...]] = field(default_factory=dict)
-    voices: dict[str, set[str]] = field(default_factory=dict)
 
     def run(self) -> None:
         """Judges every event, as far as the engine shows what a check needs.
@@ -247,7 +239,7 @@ class Judgement:
         except OracleQueryError:
             return
         difference = compare(columns, expected, columns, event.rows)
-        if difference is not None and self._is_ambiguous(event.table, event.timestamp):
+        if difference is not None and self.texts.is_ambiguous(event.table, event.timestamp):
             self.not_judged = f"{event.table} {AMBIGUOUS}"
         elif difference is not None:
             message = f"{message} gives other rows than its query had then"
@@ -267,7 +259,7 @@ class Judgement:
     def _admission_due(self, name: str) -> bool:
         """Whether the engine must take a definition, in the mode that it asks for."""
         definition = self.scenario.definition(name)
-        if self._is_deep(name) or self._is_text(name):
+        if self._is_deep(name) or self.texts.has(name):
             return False
         if isinstance(definition, DynamicTable) and definition.mode is RefreshMode.INCREMENTAL:
             return self._incremental_due(name)
@@ -277,10 +269,6 @@ class Judgement:
         """Whether a definition is nested so deep that the engine may rightly refuse to maintain changes."""
         return nesting(self.scenario, self.scenario.definition(name).query) > MOST_NESTED
 
-    def _is_text(self, name: str) -> bool:
-        """Whether a definition is given as text, so that nothing is known of its operators."""
-        return isinstance(self.scenario.definition(name).query, Verbatim)
-
     def _types_of(self, name: str) -> list[SqlType]:
         return [column.type for column in self.truth.columns(name)]
 
@@ -289,7 +277,7 @@ class Judgement:
             return
         self.checks += 1
         self.incremental[event.name] = event.incremental
-        if self._is_text(event.name):
+        if self.texts.has(event.name):
             # Which texts are maintained incrementally is the engine's to say; the summary lists its answers.
             return
         due = self._incremental_due(event.name)
@@ -335,7 +323,7 @@ class Judgement:
         self.changes += judged.changes
         self.amplification += judged.amplification
         wrong = any(each.check is Check.EQUALITY for each in judged.findings)
-        if wrong and self._is_ambiguous(event.table, event.timestamp):
+        if wrong and self.texts.is_ambiguous(event.table, event.timestamp):
             self.not_judged = f"{event.table} {AMBIGUOUS}"
             self._keep(event)
             return
@@ -345,18 +333,9 @@ class Judgement:
             self.findings.append(finding)
         self._keep(event)
 
-    def _is_ambiguous(self, table: str, timestamp: int) -> bool:
-        """Whether the text of a definition has several right answers, of which the oracle knows one."""
-        if not self._is_text(table):
-            return False
-        try:
-            return self.truth.is_ambiguous(table, timestamp)
-        except OracleError:
-            return False
-
     def _voted(self, finding: Finding, event: Refreshed) -> Finding:
         """The finding with the votes on whose fault it is."""
-        if self.voice is not None and self._is_text(event.table):
+        if self.texts.voice is not None and self.texts.has(event.table):
             # Spark's answer to the text is the truth, so nothing else has to be asked.
             return replace(finding, votes={"verdict": INCREMENTAL_BUG, "what is right": "Spark's own answer"})
         votes = count_votes(self.truth, event, self.vote)
@@ -410,7 +389,7 @@ class Judgement:
         and below it are filters, it must fail over the rows of both data timestamps, in DuckDB or in the
         engine's own SQL; groups and the like have other values over both, which say nothing.
         """
-        if self._is_text(event.table):
+        if self.texts.has(event.table):
             return previous is not None and (
                 self.truth.fails_over_both(event.table, previous, event.timestamp)
                 or self.own_error(event.table, event.timestamp, previous) != ""
@@ -560,33 +539,10 @@ class Judgement:
         )
 
     def _contents(self, table: str, timestamp: int, held: Iterable[Row]) -> tuple[Row, ...]:
-        """What a table must hold. Raises as `DelayedView.contents` does, also where Spark fails."""
-        if not self._is_text(table):
-            return self.truth.contents_like(table, timestamp, held)
-        if self.voice is None:
-            rows = self.truth.contents(table, timestamp)
-            self.voices.setdefault(table, {DUCKDB})
-            return rows
-        key = (table, timestamp)
-        if key not in self.spoken:
-            self.spoken[key] = self._answers(table, timestamp, self.voice)
-        return self.spoken[key]
-
-    def _answers(self, table: str, timestamp: int, voice: Voice) -> tuple[Row, ...]:
-        """Spark's answer, compared with DuckDB's."""
-        try:
-            rows = tuple(voice(table, timestamp))
-        except Exception as error:
-            raise OracleQueryError(f"Spark: {shown(error)}") from error
-        known = self.voices.setdefault(table, {SPARK, DUCKDB})
-        columns = self.truth.columns(table)
-        try:
-            agrees = compare(columns, rows, columns, self.truth.contents(table, timestamp)) is None
-        except OracleError:
-            agrees = False
-        if not agrees:
-            known.discard(DUCKDB)
-        return rows
+        """What a table must hold. Raises as `DelayedView.contents` does, also where Spark fails on data."""
+        if self.texts.has(table):
+            return self.texts.contents(table, timestamp)
+        return self.truth.contents_like(table, timestamp, held)
 
     def _all_refreshed(self) -> None:
         """Compares the refreshes with those that were due, unless some may be missing after a refusal."""
@@ -644,7 +600,9 @@ def judge(
     """
     probed = with_probes(scenario)
     with DelayedView(probed.scenario, shared_duckdb()) as truth:
-        judgement = Judgement(scenario, truth, trace, vote, recording, own_error, voice, broken)
+        judgement = Judgement(
+            scenario, truth, trace, vote, recording, own_error, Texts(scenario, truth, voice), broken
+        )
         judgement.run()
         conclusion = classify(judgement)
         reached: Counter[str] = Counter()
@@ -657,7 +615,7 @@ def judge(
     branches = {(each.table, branch) for each in trace.refreshes for branch in each.branches}
     taken = Counter(f"branch: {branch}" for _, branch in branches)
     modes = {
-        f"mode: {event.name} / {'INCREMENTAL' if event.incremental else 'FULL'}": 1
+        f"{MODE}{event.name} / {'INCREMENTAL' if event.incremental else 'FULL'}": 1
         for event in trace.events
         if isinstance(event, Created) and event.name in given and event.incremental is not None
     }
@@ -679,7 +637,9 @@ def judge(
             **actions,
             **taken,
             **modes,
-            **{f"voice: {name} / {each}": 1 for name, said in judgement.voices.items() for each in said},
+            **{
+                f"{VOICE}{name} / {each}": 1 for name, said in judgement.texts.voices.items() for each in said
+            },
         },
         not_checked=judgement.not_checked,
     )

@@ -19,9 +19,6 @@ from workload.types import Row
 Vote = Callable[[Refreshed], Sequence[Row]]
 """Returns the engine's own full recomputation of a table as of a refresh."""
 
-Voice = Callable[[str, int], Sequence[Row]]
-"""(table, data timestamp) -> Spark's own answer to the text of its definition, over the oracle's rows."""
-
 OwnError = Callable[[str, int, int | None], str]
 """(table, data timestamp, another one or None) -> the error of the engine's own SQL; "" without an error.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,16 +15,15 @@ from dynamic_tables.reading.text.relations import Relations, StoredRelation
 from dynamic_tables.store.names.statements import column_type
 from engines.engine import Engine
 from engines.errors import EngineError
+from generators.given.model import Given
 from generators.profiles import Profile
-from given.read import Described, read_definitions
+from given.read import Describe, Described, read_definitions
 from given.script import ScriptError, WrittenDefinition
+from oracle.duck import open_duckdb
 from workload.errors import WorkloadError
 from workload.schema import Column
 from workload.sql import Dialect, no_rows, type_name
 from workload.types import parse_type
-
-FLOOR = 80
-"""The percentage of the goals of each definition that a run must reach, unless another one is asked for."""
 
 Known = Mapping[str, tuple[Column, ...]]
 """The columns of the relations that a definition may read, by name."""
@@ -39,27 +37,36 @@ def over_definitions(profile: Profile, path: str, floor: int, spec: LaneSpec) ->
     CampaignError naming the file and the line of what cannot be used.
     """
     describe = partial(_asked, spec.build().engine) if spec.asks_spark else described
-    try:
-        given = read_definitions(Path(path), describe, by_duckdb=not spec.asks_spark)
-    except ScriptError as error:
-        raise CampaignError(str(error)) from error
+    given = _read(path, describe, by_duckdb=not spec.asks_spark)
     return replace(profile, given=given, goal_floor=floor, floors={})
 
 
+def _read(path: str, describe: Describe, *, by_duckdb: bool) -> Given:
+    try:
+        with open_duckdb() as connection:
+            return read_definitions(Path(path), describe, connection, by_duckdb=by_duckdb)
+    except ScriptError as error:
+        raise CampaignError(str(error)) from error
+
+
 def explanations(path: str) -> dict[str, Explanation]:
-    """How the engine would maintain each dynamic table of the scripts at a path. Raises CampaignError."""
+    """How the engine would maintain each dynamic table of the scripts at a path. Raises CampaignError.
+
+    One that the engine cannot read is not incremental, with the reason.
+    """
     found: dict[str, Explanation] = {}
 
     def noted(written: WrittenDefinition, known: Known) -> Described:
         if not written.view:
-            with suppress(DefinitionError):
+            try:
                 found[written.name] = explain(written.text, relations(known))
+            except DefinitionError as error:
+                found[written.name] = Explanation(incremental=False, reason=str(error), sources=())
         return described(written, known)
 
-    try:
-        read_definitions(Path(path), noted, by_duckdb=False)
-    except ScriptError as error:
-        raise CampaignError(str(error)) from error
+    given = _read(path, noted, by_duckdb=False)
+    for name in given.refused.keys() - found.keys():
+        found[name] = Explanation(incremental=False, reason=given.refused[name], sources=())
     return found
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import assert_never
 
+from campaign.judging.texts import MODE, VOICE, VOICES
 from generators.given.model import Given, Goal, Happening
 from oracle.bag import canonical_row
 from oracle.delayed_view import DelayedView
@@ -20,9 +21,6 @@ from workload.timeline import due_refreshes
 
 GOAL = "goal: "
 """Begins the names under which reached goals are counted: `goal: NAME / LABEL`."""
-
-VOICES = ("spark", "duckdb")
-"""Who may say what a definition means: Spark, by the text itself, and DuckDB, by a translation."""
 
 ENOUGH = 20
 """The scenarios with a definition from which on its coverage has a floor."""
@@ -175,8 +173,8 @@ def definitions_judged(
             goal.label: goal.line for goal in goals if not reached.get(f"{GOAL}{table.name} / {goal.label}")
         }
         file, line = given.places[table.name]
-        modes = [mode for mode in ("INCREMENTAL", "FULL") if reached.get(f"mode: {table.name} / {mode}")]
-        voices = [voice for voice in VOICES if reached.get(f"voice: {table.name} / {voice}")]
+        modes = [mode for mode in ("INCREMENTAL", "FULL") if reached.get(f"{MODE}{table.name} / {mode}")]
+        voices = [voice for voice in VOICES if reached.get(f"{VOICE}{table.name} / {voice}")]
         scenarios = reached.get(f"drawn: {table.name}", 0)
         share = 1 - len(missing) / len(goals)
         judged[table.name] = JudgedDefinition(

@@ -13,12 +13,12 @@ from campaign.failures.ignore import IgnoreRules, known_failures
 from campaign.failures.report import ShrinkBudget
 from campaign.faults import known_faults
 from campaign.lanes.spec import LaneSpec, within_limits
-from campaign.runs.definitions import FLOOR, over_definitions
+from campaign.runs.definitions import over_definitions
 from campaign.runs.journal import JOURNAL_FILE, read_head
 from campaign.runs.plan import CampaignPlan, scenario_count
 from campaign.runs.spread import ALL, parts
 from engines.registry import TIERS
-from generators.profiles import PROFILES, load_profile
+from generators.profiles import GOAL_FLOOR, PROFILES, load_profile
 from workload.lift.kind import Lifting
 
 CHUNKS_ON_CLUSTER = 16
@@ -71,7 +71,7 @@ class CampaignOptions:
     workers: int | None = None
     profile: str = "smoke"
     definitions: str | None = None
-    floor: int = FLOOR
+    floor: int = GOAL_FLOOR
     first: int = 0
     master: str = ""
     faults: tuple[str, ...] = ()

@@ -25,16 +25,10 @@ from workload.dml import (
 from workload.query import Call, ColumnRef, Expr, Literal
 from workload.schema import ForeignKey, Table
 from workload.types import Row, Value
+from workload.wellformed import comparable
 
 Contents = Mapping[str, tuple[Row, ...]]
 """The rows of each base table."""
-
-
-def comparable(value: Value) -> object:
-    """A value as SQL compares it: NaN equals itself, -0.0 equals 0.0, and TRUE is not 1."""
-    if isinstance(value, float):
-        return "nan" if value != value else value + 0.0
-    return (type(value).__name__, value)
 
 
 def key_of(row: Row, table: Table, columns: Sequence[str]) -> tuple[object, ...] | None:

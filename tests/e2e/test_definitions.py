@@ -100,6 +100,18 @@ def test_faults_in_parts_that_the_definitions_do_not_use_are_idle() -> None:
     assert scores["explode-forgets-pads"]["verdict"] == "idle"
     assert scores["explode-forgets-pads"]["scenarios"] == IDLE_AFTER
     assert status == ExitCode.OK.value
+    alone = dvs("mutants", "--definitions", EXAMPLE, "--fault", "explode-forgets-pads", "--attempts", "0")
+    assert alone[0] == ExitCode.UNKNOWN.value, "nothing was hunted that could show, which is no pass"
+
+
+def test_an_unreadable_definition_is_explained_too(tmp_path: Path) -> None:
+    text = "CREATE DYNAMIC TABLE odd AS SELECT no_such_function(a) AS b FROM t;"
+    fine = "CREATE DYNAMIC TABLE fine AS SELECT a FROM t;"
+    (tmp_path / "a.sql").write_text(f"CREATE TABLE t (a INT);\n{text}\n{fine}")
+    status, shown, _ = dvs("explain", "--definitions", str(tmp_path))
+    assert status == ExitCode.OK.value
+    assert "odd: FULL" in shown
+    assert "fine: INCREMENTAL" in shown
 
 
 def test_a_text_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:

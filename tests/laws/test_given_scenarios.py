@@ -10,6 +10,7 @@ from generators.generate import scenario_at
 from generators.profiles import SMOKE
 from given.read import read_definitions
 from oracle.delayed_view import DelayedView
+from oracle.duck import open_duckdb
 from tests.depth import examples
 from workload.dml import Insert
 from workload.scenario import Commit, Scenario
@@ -36,7 +37,7 @@ CREATE DYNAMIC TABLE z AS SELECT f, d, t, l FROM free WHERE d > DATE '2024-01-01
 def test_promises_hold_after_every_commit(tmp_path: Path) -> None:
     """By the oracle's own evaluation of the statements, which shares nothing with the generator's."""
     (tmp_path / "a.sql").write_text(SCHEMA)
-    given = read_definitions(tmp_path, described, by_duckdb=True)
+    given = read_definitions(tmp_path, described, open_duckdb(), by_duckdb=True)
     profile = replace(SMOKE, given=given, rounds=(3, 5), dynamic_tables=(1, 3))
     statements: set[str] = set()
     rows = 0
@@ -57,7 +58,7 @@ def test_promises_hold_after_every_commit(tmp_path: Path) -> None:
 def test_a_broken_promise_is_noticed(tmp_path: Path) -> None:
     """So that the law above can fail: each promise is broken once."""
     (tmp_path / "a.sql").write_text(SCHEMA)
-    given = read_definitions(tmp_path, described, by_duckdb=True)
+    given = read_definitions(tmp_path, described, open_duckdb(), by_duckdb=True)
     tables = tuple(each.table for each in given.tables)
     parent = Insert("p", ((1, "a", 1, 2),))
     broken = {

@@ -12,6 +12,7 @@ from campaign.runs.definitions import described
 from generators.given.model import Given
 from given.read import read_definitions
 from given.script import ScriptError
+from oracle.duck import open_duckdb
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -19,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def given(tmp_path: Path, *statements: str) -> Given:
     """The definitions of a script, typed by the engine."""
     (tmp_path / "a.sql").write_text(";\n".join(statements))
-    return read_definitions(tmp_path, described, by_duckdb=True)
+    return read_definitions(tmp_path, described, open_duckdb(), by_duckdb=True)
 
 
 def values(found: Given, table: str, column: int) -> set[object]:
@@ -119,7 +120,7 @@ def test_a_definition_that_cannot_be_judged_takes_none_along(tmp_path: Path) -> 
 
 
 def test_the_example_is_maintained_incrementally() -> None:
-    found = read_definitions(ROOT / "examples" / "your_own", described, by_duckdb=True)
+    found = read_definitions(ROOT / "examples" / "your_own", described, open_duckdb(), by_duckdb=True)
     assert len(found.dynamic_tables) == 12
     assert not found.refused
     assert all(found.goals[table.name] for table in found.dynamic_tables)

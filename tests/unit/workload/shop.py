@@ -215,9 +215,7 @@ GIVEN_SHOP = Scenario(
     definitions=(
         DynamicTable(
             "negative",
-            Verbatim(
-                "SELECT k * 2 AS k FROM c", "SELECT k * 2 AS k FROM c", (named("c", "c"),), (("k", INT),)
-            ),
+            Verbatim("SELECT -k AS k FROM c", "SELECT -k AS k FROM c", (named("c", "c"),), (("k", INT),)),
         ),
     ),
     steps=(Commit(0, (Insert("p", ((1,),)), Insert("c", ((1,),)))), Create(1, "negative")),

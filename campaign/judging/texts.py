@@ -1,0 +1,94 @@
+"""Definitions that are given as text: who says what they mean, and whether a text has one right answer.
+
+On Spark the truth is Spark's own answer to the text, and DuckDB's answer to a translation is a second voice.
+Elsewhere DuckDB's is the only one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from engines.errors import shown
+from oracle.compare import compare
+from oracle.delayed_view import DelayedView
+from oracle.errors import OracleError, OracleQueryError
+from workload.query import Verbatim
+from workload.scenario import Scenario
+from workload.types import Row
+
+Voice = Callable[[str, int], Sequence[Row]]
+"""(table, data timestamp) -> Spark's own answer to the text of its definition, over the oracle's rows."""
+
+SPARK, DUCKDB = "spark", "duckdb"
+VOICES = (SPARK, DUCKDB)
+"""Who may say what a text means: Spark, by the text itself, and DuckDB, by a translation."""
+
+MODE, VOICE = "mode: ", "voice: "
+"""Begin the names under which an outcome counts how a table is maintained, and who judged it."""
+
+AMBIGUOUS = "has several right contents: an order in its text leaves rows equal; add columns to the order"
+
+on_data = re.compile(r"^(Arithmetic|NumberFormat|DateTime|ArrayIndexOutOfBounds|SparkRuntime)Exception: \[")
+"""Errors of Spark that a query owes to its data; all others say nothing about a definition."""
+
+
+@dataclass(slots=True)
+class Texts:
+    """What the definitions that are given as text must hold.
+
+    `voice`: Spark's own answer; None where only DuckDB speaks. `spoken`: Spark's answers so far. `voices`:
+    for each such definition who has said what it means; DuckDB only as long as it agrees with Spark.
+    """
+
+    scenario: Scenario
+    truth: DelayedView
+    voice: Voice | None = None
+    spoken: dict[tuple[str, int], tuple[Row, ...]] = field(default_factory=dict)
+    voices: dict[str, set[str]] = field(default_factory=dict)
+
+    def has(self, name: str) -> bool:
+        """Whether a definition is given as text, so that nothing is known of its operators."""
+        return isinstance(self.scenario.definition(name).query, Verbatim)
+
+    def contents(self, table: str, timestamp: int) -> tuple[Row, ...]:
+        """The rows that a text gives. Raises as `DelayedView.contents` does, also where Spark fails on data.
+
+        Any other error of Spark is raised as it is: then the scenario was not judged, which is no pass.
+        """
+        if self.voice is None:
+            rows = self.truth.contents(table, timestamp)
+            self.voices.setdefault(table, {DUCKDB})
+            return rows
+        key = (table, timestamp)
+        if key not in self.spoken:
+            self.spoken[key] = self._answers(table, timestamp, self.voice)
+        return self.spoken[key]
+
+    def _answers(self, table: str, timestamp: int, voice: Voice) -> tuple[Row, ...]:
+        """Spark's answer, compared with DuckDB's."""
+        try:
+            rows = tuple(voice(table, timestamp))
+        except Exception as error:
+            if on_data.match(shown(error)) is None:
+                raise
+            raise OracleQueryError(f"Spark: {shown(error)}") from error
+        known = self.voices.setdefault(table, {SPARK, DUCKDB})
+        columns = self.truth.columns(table)
+        try:
+            agrees = compare(columns, rows, columns, self.truth.contents(table, timestamp)) is None
+        except OracleError:
+            agrees = False
+        if not agrees:
+            known.discard(DUCKDB)
+        return rows
+
+    def is_ambiguous(self, table: str, timestamp: int) -> bool:
+        """Whether a text has several right answers, of which the oracle knows one."""
+        if not self.has(table):
+            return False
+        try:
+            return self.truth.is_ambiguous(table, timestamp)
+        except OracleError:
+            return False
