@@ -5,18 +5,14 @@ The other version runs in a process of its own and answers in JSON lines (see ca
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
-import tempfile
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
 
+from campaign.child import Child, ChildFailed, ChildMissing, child
 from campaign.errors import CampaignError
 from workload.codec import decode, scenario_to_json
 from workload.outcomes.trace import Event, Trace
@@ -42,9 +38,6 @@ OUR_SOURCE = Path(__file__).resolve().parents[2]
 START_LIMIT_S = 180.0
 """Seconds until the other version must be ready: on a busy machine the start of a JVM takes half a minute."""
 
-END_LIMIT_S = 20.0
-"""Seconds that the other version may take to remove its temporary files."""
-
 
 class OtherVersionFailed(RuntimeError):
     """The other version could not run a scenario, or its process has ended."""
@@ -54,41 +47,17 @@ class OtherVersionFailed(RuntimeError):
 class OtherVersion:
     """A process of another version, with which `campaign.compare.serve` talks to this one."""
 
-    process: subprocess.Popen[str]
+    child: Child
 
     def run(self, scenario: Scenario) -> Trace:
         """The trace of a scenario. Raises OtherVersionFailed: the scenario cannot be run there."""
-        assert self.process.stdin is not None
         try:
-            self.process.stdin.write(json.dumps(scenario_to_json(scenario)) + "\n")
-            self.process.stdin.flush()
-        except OSError as error:
-            raise OtherVersionFailed("its process has ended") from error
-        answer = self.answer()
+            answer = self.child.ask(scenario_to_json(scenario))
+        except ChildFailed as error:
+            raise OtherVersionFailed(str(error)) from error
         if "events" not in answer:
             raise OtherVersionFailed(str(answer.get("broken")))
         return Trace(decode(answer["events"], tuple[Event, ...], "events"))
-
-    def answer(self) -> dict[str, Any]:
-        """The next answer. Raises OtherVersionFailed where there is none, or it is no JSON object."""
-        assert self.process.stdout is not None
-        try:
-            answer = json.loads(self.process.stdout.readline())
-        except ValueError as error:
-            raise OtherVersionFailed("its process has ended, or its answer is no JSON") from error
-        if not isinstance(answer, dict):
-            raise OtherVersionFailed("its answer is no JSON object")
-        return answer
-
-    def end(self) -> None:
-        """Ends the process: when its input is closed it stops and removes its temporary files."""
-        assert self.process.stdin is not None
-        with suppress(OSError):
-            self.process.stdin.close()
-        try:
-            self.process.wait(END_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
 
 
 @contextmanager
@@ -100,26 +69,13 @@ def other_version(folder: Path, configuration: str) -> Iterator[OtherVersion]:
     start, is this very version, or reads another version of scenarios.
     """
     command = [str(python_of(folder)), "-P", "-c", PROGRAM, configuration]
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                text=True,
-                encoding="utf-8",
-                env={**os.environ, "PYTHONPATH": source_path(folder, os.environ.get("PYTHONPATH", ""))},
-            )
-        except OSError as error:
-            raise CampaignError(f"the version in {folder} does not start: {error}") from error
-        with process:
-            other = OtherVersion(process)
-            try:
-                check_greeting(other, folder, stderr)
-                yield other
-            finally:
-                other.end()
+    path = source_path(folder, os.environ.get("PYTHONPATH", ""))
+    try:
+        with child(command, {**os.environ, "PYTHONPATH": path}) as process:
+            check_greeting(process, folder)
+            yield OtherVersion(process)
+    except ChildMissing as error:
+        raise CampaignError(f"the version in {folder} does not start: {error}") from error
 
 
 def is_checkout(folder: Path) -> bool:
@@ -149,20 +105,14 @@ def python_of(folder: Path) -> Path:
     )
 
 
-def check_greeting(other: OtherVersion, folder: Path, stderr: IO[str]) -> None:
+def check_greeting(process: Child, folder: Path) -> None:
     """Waits until the other version is ready. Raises CampaignError where it is not the one of the folder."""
-    timer = threading.Timer(START_LIMIT_S, other.process.kill)
-    timer.start()
     try:
-        greeting = other.answer()
-    except OtherVersionFailed as error:
-        other.process.kill()
-        other.process.wait()
-        stderr.seek(0)
-        last = (stderr.read().strip().splitlines() or [str(error)])[-1]
-        raise CampaignError(f"the version in {folder} does not start: {last}") from error
-    finally:
-        timer.cancel()
+        greeting = process.answer(START_LIMIT_S)
+    except ChildFailed as error:
+        raise CampaignError(
+            f"the version in {folder} does not start: {process.last_words() or error}"
+        ) from error
     if "refused" in greeting:
         raise CampaignError(f"the version in {folder} refuses: {greeting['refused']}")
     if "source" not in greeting:
