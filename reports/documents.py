@@ -289,6 +289,85 @@ class AuditDocument(TypedDict):
     tables: Sequence[AuditedTableDocument]
 
 
+class DbtRunDocument(TypedDict):
+    """Changes of the sources and the run after them, the first run after the rows at the start.
+
+    `lines`: the changes in words; `statements`: SQL that makes the sources so. `stop_at`: the statement of
+    the models at which a first run is stopped. `twice`: two runs at once.
+    """
+
+    lines: Sequence[str]
+    statements: Sequence[str]
+    stop_at: int | None
+    twice: bool
+
+
+class DbtReproductionDocument(TypedDict):
+    """The smallest changes found after which a model differs. `statements`: the sources in the end, in SQL.
+
+    `missing`: rows of the full refresh that the incremental runs did not leave; `extra`: rows that only they
+    left, both by `columns`. `lost`, `added`: columns. `compared`: those that a script compares, all where
+    empty. `law`: a snapshot, of which the law of versions is broken. `inherited`: models above it that differ
+    too.
+    """
+
+    source: str
+    late: str | None
+    runs: Sequence[DbtRunDocument]
+    statements: Sequence[str]
+    select: Sequence[str]
+    relation: str
+    schemas: Sequence[str]
+    snapshots: bool
+    law: bool
+    compared: Sequence[str]
+    columns: Sequence[str]
+    missing: Sequence[Sequence[str | None]]
+    extra: Sequence[Sequence[str | None]]
+    lost: Sequence[str]
+    added: Sequence[str]
+    error: str
+    inherited: Sequence[str]
+
+
+class DbtCellDocument(TypedDict):
+    """A model under one kind of change. `source_rows`: of the reproduction. `reason`: why not, or a note."""
+
+    verdict: str
+    trials: int
+    source_rows: int | None
+    broken_promise: bool
+    reason: str
+    reproduction: DbtReproductionDocument | None
+
+
+class DbtModelDocument(TypedDict):
+    """A model. `promises`: None where it declares none; `needs`: what it needs to be right, in a sentence."""
+
+    file: str
+    materialized: str
+    promises: Sequence[str] | None
+    notes: Sequence[str]
+    needs: str
+    changes: Mapping[str, DbtCellDocument]
+
+
+class DbtDocument(TypedDict):
+    """`dvs dbt`. `dbt`: its version; `kinds`: what each kind means; `problems`: trials that broke."""
+
+    project: str
+    dbt: str
+    seed: int
+    decision: str
+    trials: int
+    comparisons: int
+    seconds: float
+    finished: bool
+    kinds: Mapping[str, str]
+    models: Mapping[str, DbtModelDocument]
+    problems: Sequence[str]
+
+
 class WrongInAccountDocument(TypedDict):
     """Something wrong in a simulated account. `at`: simulated microseconds."""
 

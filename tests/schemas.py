@@ -23,6 +23,7 @@ DOCUMENTS: Mapping[str, Any] = {
     "audit": documents.AuditDocument,
     "check": documents.HistoryDocument,
     "compare": Comparison,
+    "dbt": documents.DbtDocument,
     "doctor": documents.DoctorDocument,
     "explain": documents.ExplanationDocument,
     "fuzz": documents.RunDocument,

@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "runs": ("runs", "List past runs and how their speed changed."),
         "check": ("histories.check", "Tell which isolation levels histories satisfy."),
         "convert": ("histories.convert", "Write histories as notation, JSON or Parquet."),
+        "dbt": ("dbt", "Compare dbt models with their full refresh."),
         "audit": ("audit", "Compare a deployed account with its queries."),
         "verify": ("verification.verify", "Check theorems, rules, protocols on small cases."),
         "soak": ("verification.soak", "Run a busy account for simulated hours."),

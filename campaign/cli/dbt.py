@@ -1,0 +1,178 @@
+"""`dvs dbt`: models of a dbt project against their full refresh, after random changes of sources."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from campaign.cli import options
+from campaign.cli.progress import steps_of
+from campaign.cli.terminal import print_json, print_table
+from campaign.errors import CampaignError
+from campaign.exit_codes import EXIT_CODES, ExitCode
+from campaign.files import write_text
+from reports.documents import DbtDocument
+from workload.outcomes.decision import Decision
+
+MODELS_BESIDE = 6
+"""How many models stand beside each other in the table of a terminal."""
+
+
+@click.command()
+@click.argument("project", type=click.Path(path_type=Path))
+@click.option("--dbt-python", "python", default=sys.executable, help="The Python that has your dbt.")
+@click.option("--schema", type=click.Path(), help="A script with CREATE TABLE for the sources.")
+@click.option("--database", type=click.Path(), help="A DuckDB file that has the sources' tables; only read.")
+@click.option("--select", multiple=True, help="Models to judge, as dbt selects them; may be repeated.")
+@click.option("--profiles-dir", help="The folder of profiles.yml, if it is neither the project nor ~/.dbt.")
+@click.option("--profile", help="A profile other than the project's.")
+@click.option("--target", help="A target other than the profile's.")
+@click.option("--vars", "vars_", help="Passed on to dbt.")
+@click.option("--promises", type=click.Path(path_type=Path), help="A TOML file, instead of `meta: dvs`.")
+@click.option(
+    "--trials", type=click.IntRange(1), default=20, show_default=True, help="Of each kind of change."
+)
+@click.option(
+    "--rounds", type=click.IntRange(1), default=3, show_default=True, help="The most runs of a trial."
+)
+@options.budget
+@options.seed
+@options.workers
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write pages and reproductions into this folder."
+)
+@options.as_json
+def command(
+    project: Path,
+    python: str,
+    schema: str | None,
+    database: str | None,
+    promises: Path | None,
+    trials: int,
+    rounds: int,
+    budget: float | None,
+    seed: int,
+    workers: int,
+    out: Path | None,
+    as_json: bool,
+    **names: Any,
+) -> ExitCode:
+    """Compare the models of a dbt PROJECT with their full refresh.
+
+    Random rows are written into the sources, changed in fourteen ways, and dbt runs after each change, on a
+    database of its own. Exit status 0: no model differs within its promises; 1: one does; 3: something was
+    not judged; 2: the project cannot be used. Without promises, a difference is information.
+    """
+    from campaign.dbt.process import Target
+    from campaign.dbt.search import Limits, search
+    from campaign.dbt.shown import decision_of, document
+
+    target = Target(
+        project=project,
+        python=python,
+        select=names["select"],
+        profiles_dir=names["profiles_dir"],
+        profile=names["profile"],
+        target=names["target"],
+        vars=names["vars_"],
+    )
+    limits = Limits(seed, trials, rounds, budget or 600.0, workers)
+    with steps_of("dbt", quiet=as_json) as progress:
+        found = search(
+            target,
+            limits,
+            schema=_file(schema),
+            database=_file(database),
+            settings=_settings(promises),
+            progress=progress,
+        )
+    result = document(found, str(project), seed)
+    folders = {} if out is None else _write(out, result, found.profile)
+    if as_json:
+        print_json(result)
+    else:
+        _print(result, folders)
+    return EXIT_CODES[decision_of(found)]
+
+
+def _file(path: str | None) -> str | None:
+    """The full path of a file: dbt runs in another folder. Raises CampaignError: there is none."""
+    if path is None:
+        return None
+    if not Path(path).is_file():
+        raise CampaignError(f"{path}: there is no such file")
+    return str(Path(path).resolve())
+
+
+def _settings(path: Path | None) -> Mapping[str, Any]:
+    if path is None:
+        return {}
+    try:
+        settings = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CampaignError(f"{path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CampaignError(f"{path} is no TOML: {error}") from error
+    if strangers := sorted(set(settings) - {"models", "sources"}):
+        raise CampaignError(
+            f'{path}: {strangers[0]!r} is unknown; write [models.NAME] or [sources."RAW.NAME"]'
+        )
+    return settings
+
+
+def _write(out: Path, result: DbtDocument, profile: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    """Writes pages and scripts; the folders of reproductions by model and kind."""
+    import json
+
+    from reports.dbt import dbt_junit, dbt_markdown, dbt_page, reproduce_sh
+
+    folders: dict[tuple[str, str], str] = {}
+    for name, model in result["models"].items():
+        for kind, cell in model["changes"].items():
+            reproduction = cell["reproduction"]
+            if reproduction is None or any(run["twice"] for run in reproduction["runs"]):
+                continue
+            folder = f"differences/{name}-{kind}"
+            script = reproduce_sh(name, kind, reproduction, str(Path(result["project"]).resolve()), profile)
+            write_text(out / folder / "reproduce.sh", script)
+            folders[name, kind] = folder
+    write_text(out / "dbt.json", json.dumps(result, indent=1) + "\n")
+    write_text(out / "report.html", dbt_page(result, folders))
+    write_text(out / "report.md", dbt_markdown(result))
+    write_text(out / "junit.xml", dbt_junit(result))
+    return {key: str(out / folder) for key, folder in folders.items()}
+
+
+def _print(result: DbtDocument, folders: Mapping[tuple[str, str], str]) -> None:
+    from reports.dbt import broken_kinds, cell_text, heading, headline, story
+
+    models = [*result["models"].items()]
+    # A terminal has no room for a column for each kind, as the pages have.
+    for first in range(0, len(models), MODELS_BESIDE):
+        block = models[first : first + MODELS_BESIDE]
+        rows = [
+            [heading(kind), *(cell_text(model["changes"][kind]) for _, model in block)]
+            for kind in result["kinds"]
+        ]
+        print_table("", ["change of the sources", *(name for name, _ in block)], rows)
+    for name, model in result["models"].items():
+        click.echo(model["needs"])
+        for note in model["notes"]:
+            click.echo(f"  {note}")
+        for kind in broken_kinds(model):
+            click.echo(f"  WRONG, {heading(kind)}:")
+            reproduction = model["changes"][kind]["reproduction"]
+            for line in [] if reproduction is None else story(reproduction):
+                click.echo(f"    {line}")
+            if (name, kind) in folders:
+                click.echo(f"    bash {folders[name, kind]}/reproduce.sh")
+    for problem in result["problems"]:
+        click.echo(f"a trial broke: {problem}")
+    click.echo(f"{headline(result)}; {result['comparisons']} comparisons in {result['seconds']:.0f} s")
+    if result["decision"] == Decision.UNDECIDED.value and not result["finished"]:
+        click.echo("the budget was spent before every kind of change was tried; give more by --budget")

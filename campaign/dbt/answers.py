@@ -1,0 +1,130 @@
+"""The answer: one row a model, one column a kind of change, and what each model needs from its sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from campaign.dbt.differences import Difference
+from campaign.dbt.kinds import WORDS, Kind, duration
+from campaign.dbt.project import Model
+from campaign.dbt.trials import Trial
+
+
+class CellVerdict(Enum):
+    """The verdict on one model under one kind of change."""
+
+    EQUAL = "equal"
+    DIFFERS = "differs"
+    NOT_APPLICABLE = "not applicable"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A trial in which a model differs. `number`: of the trial in its pair of kind and source."""
+
+    number: int
+    trial: Trial
+    difference: Difference
+
+
+@dataclass(slots=True)
+class CellOf:
+    """What was seen of one model under one kind of change.
+
+    `equal`: how late the rows of trials were after which it was equal, None where rows are not late.
+    `not_judged`: trials after which the full refresh failed.
+    `reason`: why nothing could be judged. `smallest`: the reproduction, once it is shrunk. `notes`: what else
+    was seen in trials after which the model was equal.
+    """
+
+    equal: list[int | None] = field(default_factory=list)
+    differs: list[Found] = field(default_factory=list)
+    smallest: Found | None = None
+    applicable: bool = False
+    not_judged: int = 0
+    reason: str = ""
+    notes: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> CellVerdict:
+        """What the trials show; a kind that could happen and was not tried is undecided."""
+        if self.differs:
+            return CellVerdict.DIFFERS
+        if self.equal:
+            return CellVerdict.EQUAL
+        tried = not self.applicable or self.not_judged
+        return CellVerdict.NOT_APPLICABLE if tried else CellVerdict.UNDECIDED
+
+    @property
+    def trials(self) -> int:
+        """How many trials were judged."""
+        return len(self.equal) + len(self.differs)
+
+    def best(self, model: Model, kind: Kind) -> Found | None:
+        """The difference to be shown: one within the promises, of the model's own making, early and small."""
+        if not self.differs:
+            return None
+        return min(
+            self.differs,
+            key=lambda each: (
+                not model.promises.covers(kind, each.trial.late),
+                bool(each.difference.inherited),
+                each.trial.late or 0,
+                each.trial.source_rows,
+                each.number,
+            ),
+        )
+
+
+Answers = Mapping[str, Mapping[Kind, CellOf]]
+"""By the id of a model, then by kind."""
+
+
+def breaks_promise(model: Model, kind: Kind, cell: CellOf) -> bool:
+    """Whether a model that declares promises differs although they were kept."""
+    return model.declares and any(model.promises.covers(kind, each.trial.late) for each in cell.differs)
+
+
+def lacks_proof(model: Model, kind: Kind, cell: CellOf) -> bool:
+    """Whether a kind of change that the promises of a model allow was never judged, though it can happen."""
+    return model.declares and kind not in model.promises.excluded and cell.verdict is CellVerdict.UNDECIDED
+
+
+def needs(model: Model, cells: Mapping[Kind, CellOf]) -> str:
+    """What a model needs from its sources and runs to be right, in one sentence."""
+    wrong = [kind for kind, cell in cells.items() if cell.verdict is CellVerdict.DIFFERS]
+    judged = any(cell.trials for cell in cells.values())
+    if not judged:
+        return f"Nothing can be said of {model.name}: no change could be judged."
+    if not wrong:
+        return (
+            f"{model.name} needs nothing: it was equal to its full refresh after every change that was tried."
+        )
+    if Kind.APPENDED in wrong:
+        return f"{model.name} is wrong already where rows are only appended: look at that first."
+    # Who needs that no row is updated needs nothing about how it is updated.
+    told = [k for k in wrong if k is not Kind.UPDATED_WITHOUT_CLOCK or Kind.UPDATED not in wrong]
+    clauses = [_need(kind, cells[kind]) for kind in told]
+    text = ", ".join(clauses[:-1]) + (" and " if len(clauses) > 1 else "") + clauses[-1]
+    inherited = sorted(
+        {
+            name
+            for kind in wrong
+            if (best := cells[kind].best(model, kind)) is not None
+            for name in best.difference.inherited
+        }
+    )
+    by = f" (in part what it reads needs it: {', '.join(inherited)})" if inherited else ""
+    return f"{model.name} is right if {text}{by}."
+
+
+def _need(kind: Kind, cell: CellOf) -> str:
+    if kind is not Kind.APPENDED_LATE:
+        return WORDS[kind].need
+    least = min(each.trial.late or 0 for each in cell.differs)
+    if any(late is not None and late < least for late in cell.equal):
+        return f"no row is {duration(least)} or more older than the newest when it arrives"
+    return WORDS[kind].need

@@ -1,0 +1,68 @@
+"""What is seen of a model after a trial: equal to its full refresh, different from it, or not judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Cell = str | None
+Bag = Counter[tuple[Cell, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The contents of a model: columns by name, rows as a bag in the order of the columns."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def bag(self, columns: Sequence[str]) -> Bag:
+        """The rows with only some columns."""
+        places = [self.columns.index(name) for name in columns]
+        return Counter(tuple(row[place] for place in places) for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What an incremental run left, against a full refresh. `error`: the run failed, or the law is broken.
+
+    `missing`: rows of the full refresh that the table lacks; `extra`: rows that only the table has. `lost`,
+    `added`: columns. `inherited`: models above that differ too, which may be the cause.
+    """
+
+    columns: tuple[str, ...] = ()
+    missing: tuple[tuple[Cell, ...], ...] = ()
+    extra: tuple[tuple[Cell, ...], ...] = ()
+    lost: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    error: str = ""
+    inherited: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """The incremental run left what the full refresh gives. `note`: what else was seen."""
+
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotJudged:
+    """Nothing can be said of a model in this trial."""
+
+    reason: str
+
+
+Seen = Difference | Equal | NotJudged
+
+
+def compare(found: Table, expected: Table, ignored: frozenset[str]) -> Difference | None:
+    """The difference of two tables by the names of columns; None where they are equal."""
+    lost = tuple(name for name in expected.columns if name not in found.columns and name not in ignored)
+    added = tuple(name for name in found.columns if name not in expected.columns and name not in ignored)
+    columns = tuple(name for name in expected.columns if name in found.columns and name not in ignored)
+    have, want = found.bag(columns), expected.bag(columns)
+    if have == want and not lost and not added:
+        return None
+    return Difference(columns, tuple((want - have).elements()), tuple((have - want).elements()), lost, added)

@@ -1,0 +1,313 @@
+"""Draws trials from a seed: one function for each kind of change, in `CHANGES`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from random import Random
+
+from campaign.dbt.kinds import Kind
+from campaign.dbt.project import ForeignKey, Project, Source
+from campaign.dbt.rows import DAY, NEWEST, NULL, Clock, Domains, value_of
+from campaign.dbt.trials import Change, Contents, Gone, Put, Round, Row, Trial, Widened
+
+LATENESS = (1, 60, DAY, 2 * DAY, 3 * DAY, 4 * DAY, 7 * DAY, 31 * DAY)
+"""How late rows arrive, in minutes: at the edges of usual lookback windows."""
+
+STEPS = (1, 60, DAY)
+"""How much newer than all others an appended row is, in minutes."""
+
+AGES = (1, 60, DAY, 10 * DAY)
+"""How much older than the newest the other rows at the start are, in minutes: within lookback windows or not."""
+
+STATEMENTS = 5
+"""About how many statements a model takes; a run is stopped at one of them."""
+
+
+def key_of(project: Project, source: Source, models: Sequence[str]) -> tuple[str, ...]:
+    """The columns by which rows of a source are told apart: its first key, else a model's `unique_key`."""
+    if source.keys:
+        return source.keys[0]
+    for id_ in models:
+        key = project.models[id_].key
+        if key and set(key) <= set(source.names):
+            return key
+    return ()
+
+
+class NotPossible(Exception):
+    """The kind of change cannot happen to the source; the text says why."""
+
+
+@dataclass(slots=True)
+class Drawing:
+    """Draws one trial on a source. `key`: the columns by which its rows are told apart.
+
+    `newest`: the newest tick of the clocks. `numbers`: those of the next rows.
+    """
+
+    random: Random
+    project: Project
+    source: Source
+    key: tuple[str, ...]
+    domains: Domains
+    contents: Contents = field(default_factory=Contents)
+    newest: int = NEWEST
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def clock(self, source: Source) -> Clock | None:
+        """The clock of a source."""
+        return None if source.clock is None else Clock(source.column(source.clock).type, self.domains.base)
+
+    def later(self) -> int:
+        """A tick of the source that is newer than all others."""
+        clock = self.clock(self.source)
+        self.newest += max(1 if clock is None else clock.unit, self.random.choice(STEPS))
+        return self.newest
+
+    def write(self, change: Change) -> Change:
+        """Makes a change, and returns it."""
+        self.contents.apply(change)
+        return change
+
+    def put(self, source: Source, tick: int, fixed: Mapping[str, str] | None = None) -> Put:
+        """Appends a random row with the clock at a tick; `fixed`: values by column. Raises NotPossible."""
+        change = Put(source.id, next(self.numbers), self.row(source, tick, fixed))
+        self.contents.apply(change)
+        return change
+
+    def row(self, source: Source, tick: int, fixed: Mapping[str, str] | None = None) -> Row:
+        """A random row with the clock at a tick and keys that no row has. Raises NotPossible."""
+        clock = self.clock(source)
+        taken = list(self.contents.rows.get(source.id, {}).values())
+        for attempt in range(60):
+            values = {
+                c.name: self.domains.draw(self.random, c.name, c.type, c.required) for c in source.columns
+            }
+            for foreign in source.foreign:
+                values |= self._reference(source, foreign)
+            for key in self._keys(source):
+                # A single key counts on; parts of a longer one repeat, so that rows share them.
+                most = len(taken) + 1 + attempt // 4 if len(key) == 1 else 2 + attempt // 8
+                for name in key:
+                    if not any(name in foreign.columns for foreign in source.foreign):
+                        number = self.random.randint(1, most)
+                        values[name] = value_of(source.column(name).type, number, self.domains.base)
+            if clock is not None and source.clock is not None:
+                values[source.clock] = clock.literal(tick)
+            values |= fixed or {}
+            row = tuple(values[name] for name in source.names)
+            if not self._clashes(source, row, taken):
+                return row
+        raise NotPossible(f"{source.name} has no further row with another key")
+
+    def some(self) -> tuple[int, Row]:
+        """The number of a row of the source, and the row. Raises NotPossible."""
+        rows = self.contents.rows.get(self.source.id)
+        if not rows:
+            raise NotPossible(f"{self.source.name} has no row")
+        return self.random.choice(list(rows.items()))
+
+    def changed(self, number: int, row: Row, *, tick: int | None) -> Change:
+        """Updates columns that are neither key nor clock, and the clock where a tick is given."""
+        source, clock = self.source, self.clock(self.source)
+        fixed = {name for key in self._keys(source) for name in key} | {source.clock}
+        fixed |= {name for foreign in source.foreign for name in foreign.columns}
+        usable = [column for column in source.columns if column.name not in fixed]
+        if not usable:
+            raise NotPossible(f"{source.name}: every column belongs to a key or is the clock")
+        values = dict(zip(source.names, row, strict=False))
+        for _ in range(30):
+            for column in self.random.sample(usable, self.random.randint(1, len(usable))):
+                values[column.name] = self.domains.draw(
+                    self.random, column.name, column.type, column.required
+                )
+            if tuple(values.values()) != row[: len(source.names)]:
+                break
+        if tick is not None and clock is not None and source.clock is not None:
+            values[source.clock] = clock.literal(tick)
+        return self.write(Put(source.id, number, tuple(values.values())))
+
+    def unreferenced(self) -> int:
+        """The number of a row that no declared foreign key refers to. Raises NotPossible."""
+        source = self.source
+        for number, row in self.random.sample(
+            list(self.contents.rows.get(source.id, {}).items()), len(self.contents.rows.get(source.id, {}))
+        ):
+            if not any(self._refers(other, foreign, row) for other in self.project.sources.values()
+                       for foreign in other.foreign if foreign.target == source.id):  # fmt: skip
+                return number
+        raise NotPossible(f"{source.name} has no row that no other table refers to")
+
+    def _refers(self, other: Source, foreign: ForeignKey, row: Row) -> bool:
+        mine = [row[self.source.names.index(name)] for name in self._target_key(foreign)]
+        places = [other.names.index(name) for name in foreign.columns]
+        return any(
+            [each[p] for p in places] == mine for each in self.contents.rows.get(other.id, {}).values()
+        )
+
+    def _target_key(self, foreign: ForeignKey) -> tuple[str, ...]:
+        return foreign.key or self.project.sources[foreign.target].keys[0]
+
+    def _reference(self, source: Source, foreign: ForeignKey) -> dict[str, str]:
+        """Values of columns that refer to a row that is there, or to none where they may be NULL."""
+        rows = list(self.contents.rows.get(foreign.target, {}).values())
+        names = self.project.sources[foreign.target].names
+        required = any(source.column(name).required for name in foreign.columns)
+        if not rows and required:
+            raise NotPossible(f"{source.name} needs rows of {self.project.sources[foreign.target].name}")
+        if not rows or (not required and self.random.random() < 0.1):
+            return dict.fromkeys(foreign.columns, NULL)
+        row = self.random.choice(rows)
+        key = self._target_key(foreign)
+        return {n: row[names.index(other)] for n, other in zip(foreign.columns, key, strict=False)}
+
+    def _keys(self, source: Source) -> tuple[tuple[str, ...], ...]:
+        """The keys of a source; those of a model where the source declares none."""
+        return source.keys or ((self.key,) if source.id == self.source.id and self.key else ())
+
+    def _clashes(self, source: Source, row: Row, taken: Sequence[Row]) -> bool:
+        for key in self._keys(source):
+            places = [source.names.index(name) for name in key]
+            if any(all(other[p] == row[p] for p in places) for other in taken):
+                return True
+        return False
+
+
+def draw(drawing: Drawing, kind: Kind, others: Sequence[Source], *, rounds: int, models: int) -> Trial:
+    """A trial of a kind of change on the drawing's source. Raises NotPossible: it cannot happen there.
+
+    `others`: the further sources of the models under test, those that are referred to first. `models`: how
+    many models a run builds. Most trials are small, so that what they find can be read.
+    """
+    random, source = drawing.random, drawing.source
+    start = [
+        drawing.put(other, NEWEST - random.choice(STEPS))
+        for other in others
+        for _ in range(random.choice((1, 2)))
+    ]
+    size = random.choice((1, 1, 2, 3))
+    for number in range(size):
+        back = 0 if number == size - 1 else random.choice(AGES)
+        start.append(drawing.put(source, NEWEST - back))
+    clock = drawing.clock(source)
+    late = random.choice([each for each in LATENESS if clock is None or each % clock.unit == 0])
+    happened = []
+    for _ in range(random.randint(1, random.choice((1, 1, rounds)))):
+        changes = tuple(CHANGES[kind](drawing, late))
+        stopped = kind in (Kind.FAILED_RUN, Kind.TWO_RUNS)
+        stop = random.randint(1, STATEMENTS * models) if stopped else None
+        happened.append(Round(changes, stop, kind is Kind.TWO_RUNS))
+    lateness = late if kind is Kind.APPENDED_LATE else None
+    return Trial(kind, source.id, tuple(start), tuple(happened), lateness)
+
+
+def _few(drawing: Drawing) -> range:
+    return range(drawing.random.choice((1, 1, 2)))
+
+
+def _clocked(drawing: Drawing) -> str:
+    """The clock column. Raises NotPossible."""
+    if drawing.source.clock is None:
+        raise NotPossible(f"{drawing.source.name} has no clock column")
+    return drawing.source.clock
+
+
+def _appended(drawing: Drawing, _late: int) -> Iterator[Change]:
+    for _ in _few(drawing):
+        yield drawing.put(drawing.source, drawing.later())
+
+
+def _appended_late(drawing: Drawing, late: int) -> Iterator[Change]:
+    _clocked(drawing)
+    for _ in _few(drawing):
+        yield drawing.put(drawing.source, drawing.newest - late)
+
+
+def _appended_twice(drawing: Drawing, _late: int) -> Iterator[Change]:
+    if drawing.source.keys:
+        raise NotPossible(f"{drawing.source.name} has a key that forbids it")
+    _, row = drawing.some()
+    yield drawing.write(Put(drawing.source.id, next(drawing.numbers), row))
+
+
+def _updated(drawing: Drawing, _late: int) -> Iterator[Change]:
+    yield drawing.changed(*drawing.some(), tick=drawing.later())
+
+
+def _updated_without_clock(drawing: Drawing, _late: int) -> Iterator[Change]:
+    _clocked(drawing)
+    yield drawing.changed(*drawing.some(), tick=None)
+
+
+def _key_changed(drawing: Drawing, _late: int) -> Iterator[Change]:
+    source = drawing.source
+    if not drawing.key:
+        raise NotPossible(f"{source.name} has no key")
+    number = drawing.unreferenced()
+    row = drawing.contents.rows[source.id][number]
+    fresh = dict(zip(source.names, drawing.row(source, drawing.later()), strict=True))
+    changing = {*drawing.key, source.clock}
+    values = (fresh[n] if n in changing else value for n, value in zip(source.names, row, strict=False))
+    yield drawing.write(Put(source.id, number, tuple(values)))
+
+
+def _deleted(drawing: Drawing, _late: int) -> Iterator[Change]:
+    yield drawing.write(Gone(drawing.source.id, drawing.unreferenced()))
+
+
+def _null_key(drawing: Drawing, _late: int) -> Iterator[Change]:
+    source = drawing.source
+    free = [name for name in drawing.key if not source.column(name).required]
+    if not free:
+        raise NotPossible(f"{source.name} has no key that may be NULL")
+    yield drawing.put(source, drawing.later(), {drawing.random.choice(free): NULL})
+
+
+def _null_clock(drawing: Drawing, _late: int) -> Iterator[Change]:
+    clock = _clocked(drawing)
+    if drawing.source.column(clock).required:
+        raise NotPossible(f"{drawing.source.name}.{clock}, its clock column, may not be NULL")
+    yield drawing.put(drawing.source, drawing.newest, {clock: NULL})
+
+
+def _equal_clock(drawing: Drawing, _late: int) -> Iterator[Change]:
+    _clocked(drawing)
+    for _ in _few(drawing):
+        yield drawing.put(drawing.source, drawing.newest)
+
+
+def _dimension_changed(drawing: Drawing, late: int) -> Iterator[Change]:
+    change = drawing.random.choice((_updated, _updated, _appended, _deleted))
+    yield from change(drawing, late)
+
+
+def _schema_changed(drawing: Drawing, late: int) -> Iterator[Change]:
+    source = drawing.source
+    if source.id in drawing.contents.widened:
+        yield from _appended(drawing, late)
+        return
+    yield drawing.write(Widened(source.id))
+    if drawing.random.random() < 0.8:
+        put = drawing.put(source, drawing.later())
+        yield drawing.write(replace(put, row=(*put.row, str(drawing.random.randint(1, 3)))))
+
+
+CHANGES: Mapping[Kind, Callable[[Drawing, int], Iterator[Change]]] = {
+    Kind.APPENDED: _appended,
+    Kind.APPENDED_LATE: _appended_late,
+    Kind.APPENDED_TWICE: _appended_twice,
+    Kind.UPDATED: _updated,
+    Kind.UPDATED_WITHOUT_CLOCK: _updated_without_clock,
+    Kind.KEY_CHANGED: _key_changed,
+    Kind.DELETED: _deleted,
+    Kind.NULL_KEY: _null_key,
+    Kind.NULL_CLOCK: _null_clock,
+    Kind.EQUAL_CLOCK: _equal_clock,
+    Kind.DIMENSION_CHANGED: _dimension_changed,
+    Kind.SCHEMA_CHANGED: _schema_changed,
+    Kind.FAILED_RUN: _appended,
+    Kind.TWO_RUNS: _appended,
+}
+"""What happens in one round, by kind; each takes the drawing and how late rows arrive, in minutes."""

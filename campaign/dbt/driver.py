@@ -1,0 +1,393 @@
+"""Runs dbt in the user's Python, for `campaign.dbt.process`: JSON lines in, JSON lines out.
+
+This file needs dbt, the standard library and Python 3.9 only: the environment of the project decides which
+dbt and which DuckDB run. It works on a copy of the profile whose databases lie in a folder of their own, so
+that nothing of the user is written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from datetime import date, datetime
+from pathlib import Path
+from typing import IO, Any
+
+Request = dict[str, Any]
+Answer = dict[str, Any]
+
+TARGETS = ("duckdb",)
+"""The types of targets that run without a network or a server."""
+
+PLANTED = "dvs stops this run here"
+"""The error of a run that is stopped on purpose."""
+
+
+class Refused(Exception):
+    """The project or the target cannot be used; the text is one line."""
+
+
+class Statements:
+    """Counts the statements of models in a run, and stops or pauses the run at one of them."""
+
+    def __init__(self, pause: Callable[[], None]) -> None:
+        self.count = 0
+        self.stop_at: int | None = None
+        self.pause_at: int | None = None
+        self.pause = pause
+        self.watched = False
+
+    def before(self, connection: str, error: type[Exception]) -> None:
+        """Called before each statement; `connection`: its name, which names the model."""
+        if not self.watched or not connection.startswith(("model.", "snapshot.")):
+            return
+        self.count += 1
+        if self.count == self.stop_at:
+            raise error(PLANTED)
+        if self.count == self.pause_at:
+            self.pause()
+
+
+class Driver:
+    """One project, opened once; every request is answered by the method of its name."""
+
+    def __init__(self, read: Callable[[], str], answer: Callable[[Answer], None]) -> None:
+        def pause() -> None:
+            answer({"paused": True})
+            read()
+
+        self.statements = Statements(pause)
+        self.manifest: Any = None
+        self.common: list[str] = []
+        self.database: str | None = None
+        self.profile: Answer = {}
+
+    def open(self, request: Request) -> Answer:
+        """Parses a project. `work`: the folder for all that is written."""
+        try:
+            from dbt.cli.main import dbtRunner
+            from dbt.version import get_installed_version
+        except ImportError as error:
+            raise Refused(
+                f"{sys.executable} has no dbt: {error}; name the Python of your dbt with --dbt-python, or "
+                "install dbt-core and dbt-duckdb there"
+            ) from error
+        os.environ.update(DBT_SEND_ANONYMOUS_USAGE_STATS="false", DO_NOT_TRACK="1")
+        project, work = Path(request["project"]).resolve(), Path(request["work"])
+        os.chdir(project)
+        self.write_profile(request, project, work)
+        self.common = [
+            *("--project-dir", str(project), "--profiles-dir", str(work / "profile")),
+            *("--target-path", str(work / "target"), "--log-path", str(work / "logs")),
+            *("--quiet", "--log-level", "none", "--log-level-file", "none", "--no-version-check"),
+            *("--no-use-colors", "--no-write-json"),
+            *(("--vars", request["vars"]) if request.get("vars") else ()),
+        ]
+        result = dbtRunner().invoke(["parse", *self.common])
+        if not result.success:
+            raise Refused(f"dbt cannot read the project: {one_line(result.exception)}")
+        self.manifest = result.result
+        self.watch()
+        selected = self.invoke(
+            ["list", "--output", "json", "--output-keys", "unique_id", *selection(request)]
+        )
+        if not selected.success:
+            raise Refused(f"dbt cannot select: {one_line(selected.exception)}")
+        return {
+            "dbt": get_installed_version().to_version_string(skip_matcher=True),
+            "selected": [json.loads(line)["unique_id"] for line in selected.result],
+            **described(self.manifest),
+            "database": self.database,
+            "profile": self.profile,
+        }
+
+    def write_profile(self, request: Request, project: Path, work: Path) -> None:
+        """Writes the profile's target with databases in `work`. Raises Refused."""
+        import yaml
+
+        try:
+            settings = yaml.safe_load((project / "dbt_project.yml").read_text()) or {}
+        except OSError as error:
+            raise Refused(f"{project} has no dbt_project.yml; name the folder of a dbt project") from error
+        except yaml.YAMLError as error:
+            raise Refused(f"{project}/dbt_project.yml cannot be read: {one_line(error)}") from error
+        name = request.get("profile") or settings.get("profile")
+        folders = [
+            request.get("profiles_dir"),
+            os.environ.get("DBT_PROFILES_DIR"),
+            project,
+            Path.home() / ".dbt",
+        ]
+        files = [Path(folder) / "profiles.yml" for folder in folders if folder]
+        file = next((file for file in files if file.is_file()), None)
+        if file is None:
+            raise Refused(f"{project} has no profiles.yml, nor has ~/.dbt; name its folder by --profiles-dir")
+        try:
+            profile = (yaml.safe_load(file.read_text()) or {}).get(name)
+        except yaml.YAMLError as error:
+            raise Refused(f"{file} cannot be read: {one_line(error)}") from error
+        if not profile:
+            raise Refused(f"{file} has no profile {name!r}, which dbt_project.yml names")
+        target = str(request.get("dbt_target") or profile.get("target") or "default")
+        output = (profile.get("outputs") or {}).get(target)
+        if not output:
+            raise Refused(f"{file}: the profile {name} has no output {target!r}")
+        kind = output.get("type")
+        path = str(output.get("path") or ":memory:")
+        if kind not in TARGETS:
+            raise Refused(
+                f"{file}: the target {target} is of the type {kind}, which needs a server or a network; "
+                "add a target of the type duckdb, and name it with --target"
+            )
+        if path.startswith("md:") or output.get("is_ducklake") or output.get("remote"):
+            raise Refused(f"{file}: the target {target} needs a network; add one with a local path")
+        folder = work / "data"
+        folder.mkdir(parents=True, exist_ok=True)
+        if path != ":memory:":
+            real = Path(path) if Path(path).is_absolute() else project / path
+            self.database = str(real) if real.is_file() else None
+            path = str(folder / Path(path).name)
+        attached = []
+        for number, each in enumerate(output.get("attach") or ()):
+            stem = Path(str(each.get("path"))).stem
+            attached.append(
+                {"path": str(folder / f"attached{number}.duckdb"), "alias": each.get("alias") or stem}
+            )
+        copied = {**output, "path": path, "threads": 1, "external_root": str(folder), "keep_open": True}
+        if attached:
+            copied["attach"] = attached
+        self.profile = {
+            "name": name,
+            "target": target,
+            "file": Path(path).name if path != ":memory:" else "memory.duckdb",
+            "schema": output.get("schema"),
+        }
+        (work / "profile").mkdir(exist_ok=True)
+        text = yaml.safe_dump({name: {"target": target, "outputs": {target: copied}}})
+        (work / "profile" / "profiles.yml").write_text(text)
+
+    def watch(self) -> None:
+        """Puts the counter before every statement of every adapter."""
+        from dbt.adapters.sql.connections import SQLConnectionManager
+        from dbt_common.exceptions import DbtRuntimeError
+
+        original = SQLConnectionManager.add_query
+        statements = self.statements
+
+        def add_query(connections: Any, *args: Any, **named: Any) -> Any:
+            statements.before(str(connections.get_thread_connection().name), DbtRuntimeError)
+            return original(connections, *args, **named)
+
+        SQLConnectionManager.add_query = add_query
+
+    def invoke(self, arguments: list[str]) -> Any:
+        """Runs a command of dbt on the manifest that was parsed."""
+        from dbt.cli.main import dbtRunner
+
+        return dbtRunner(manifest=self.manifest).invoke([*arguments, *self.common])
+
+    def run(self, request: Request) -> Answer:
+        """Runs models. `stop_at`, `pause_at`: the statement at which the run is stopped or paused."""
+        self.statements.count = 0
+        self.statements.stop_at = request.get("stop_at")
+        self.statements.pause_at = request.get("pause_at")
+        self.statements.watched = True
+        try:
+            result = self.invoke([*request["command"], *selection(request)])
+        finally:
+            self.statements.watched = False
+        found = {}
+        for each in getattr(result.result, "results", ()):
+            found[each.node.unique_id] = {
+                "status": str(getattr(each.status, "value", each.status)),
+                "message": one_line(each.message or ""),
+                "compiled": getattr(each.node, "compiled_code", None),
+            }
+        message = "" if result.exception is None else one_line(result.exception)
+        return {"results": found, "message": message, "statements": self.statements.count}
+
+    def execute(self, request: Request) -> Answer:
+        """Executes SQL statements."""
+        for statement in request["statements"]:
+            self.query(statement)
+        return {}
+
+    def rows(self, request: Request) -> Answer:
+        """Answers queries by name, each with its columns and rows, values as text."""
+        found: Answer = {}
+        for name, text in request["queries"].items():
+            try:
+                columns, rows = self.query(text)
+                found[name] = {
+                    "columns": columns,
+                    "rows": [[text_of(value) for value in row] for row in rows],
+                }
+            except Exception as error:  # noqa: BLE001  # an answer for each query
+                found[name] = {"error": one_line(error)}
+        return {"answers": found}
+
+    def query(self, text: str) -> tuple[list[str], list[Any]]:
+        """The columns and rows that a statement on the target gives; none where it gives none."""
+        from dbt.adapters.factory import FACTORY
+
+        adapter = next(iter(FACTORY.adapters.values()))
+        # The cursor is closed with the connection.
+        with adapter.connection_named("dvs"):
+            cursor = adapter.connections.add_query(text, auto_begin=False)[1]
+            columns = [each[0] for each in cursor.description or ()]
+            return columns, cursor.fetchall() if columns else []
+
+    def target_tables(self, request: Request) -> Answer:
+        """Describes the tables of the target: after `dbt seed`, the seeds."""
+        from dbt.adapters.factory import FACTORY
+
+        del request
+        adapter = next(iter(FACTORY.adapters.values()))
+        with adapter.connection_named("dvs"):
+            return {"tables": described_tables(adapter.connections.get_thread_connection().handle.cursor())}
+
+    def tables(self, request: Request) -> Answer:
+        """Describes the tables of a script (`script`, with `schemas` made first) or of a database file."""
+        import duckdb
+
+        if request.get("script"):
+            connection = duckdb.connect(":memory:")
+            for schema in request["schemas"]:
+                connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+            connection.execute(Path(request["script"]).read_text(encoding="utf-8"))
+        else:
+            connection = duckdb.connect(request["database"], read_only=True)
+        with connection:
+            return {"tables": described_tables(connection)}
+
+
+def selection(request: Request) -> list[str]:
+    """The arguments that select models."""
+    return ["--select", *request["select"]] if request.get("select") else []
+
+
+def described(manifest: Any) -> Answer:
+    """What the harness needs to know of models, snapshots, seeds, sources and their tests."""
+    nodes, tests = [], []
+    for node in manifest.nodes.values():
+        kind = node.resource_type.value
+        if kind in ("model", "snapshot", "seed"):
+            config = node.config.to_dict()
+            nodes.append(
+                {
+                    "id": node.unique_id,
+                    "kind": kind,
+                    "name": node.name,
+                    "version": getattr(node, "version", None),
+                    "file": node.original_file_path,
+                    "language": getattr(node, "language", "sql"),
+                    "relation": node.relation_name,
+                    "select": "fqn:" + ".".join(node.fqn),
+                    "parents": list(node.depends_on.nodes) if kind != "seed" else [],
+                    "text": getattr(node, "raw_code", ""),
+                    "config": {
+                        key: config.get(key)
+                        for key in (
+                            "materialized",
+                            "unique_key",
+                            "strategy",
+                            "updated_at",
+                            "location",
+                            "meta",
+                        )
+                    },
+                    "meta": {**(config.get("meta") or {}), **(getattr(node, "meta", None) or {})},
+                }
+            )
+        elif kind == "test" and getattr(node, "test_metadata", None) is not None:
+            arguments = {k: v for k, v in node.test_metadata.kwargs.items() if isinstance(v, (str, list))}
+            parents = [each for each in node.depends_on.nodes if each.startswith(("source.", "seed."))]
+            tests.append({"name": node.test_metadata.name, "arguments": arguments, "parents": parents})
+    sources = [
+        {
+            "id": source.unique_id,
+            "name": f"{source.source_name}.{source.name}",
+            "schema": source.schema,
+            "identifier": source.identifier,
+            "relation": source.relation_name,
+            "clock": source.loaded_at_field,
+            "columns": {name: column.data_type for name, column in source.columns.items()},
+            "meta": {
+                **((source.config.meta if hasattr(source.config, "meta") else None) or {}),
+                **(source.meta or {}),
+            },
+        }
+        for source in manifest.sources.values()
+    ]
+    return {"nodes": nodes, "sources": sources, "tests": tests}
+
+
+def described_tables(connection: Any) -> list[Answer]:
+    """Every table of a DuckDB connection with its columns and constraints."""
+    tables: dict[tuple[str, str], Answer] = {}
+    for schema, name, column, kind, nullable in connection.execute(
+        "SELECT schema_name, table_name, column_name, data_type, is_nullable FROM duckdb_columns() "
+        "WHERE NOT internal AND database_name = current_database() ORDER BY table_oid, column_index"
+    ).fetchall():
+        table = tables.setdefault(
+            (schema, name),
+            {"schema": schema, "name": name, "columns": [], "keys": [], "foreign": [], "checks": []},
+        )
+        table["columns"].append({"name": column, "type": kind, "required": not nullable})
+    cursor = connection.execute("SELECT * FROM duckdb_constraints() WHERE database_name = current_database()")
+    names = [each[0] for each in cursor.description]
+    for values in cursor.fetchall():
+        row = dict(zip(names, values))  # noqa: B905  # Python 3.9 has no `strict`
+        of = tables.get((row["schema_name"], row["table_name"]))
+        kind, columns = row["constraint_type"], list(row["constraint_column_names"] or ())
+        if of is None:
+            continue
+        if kind in ("PRIMARY KEY", "UNIQUE"):
+            of["keys"].append(columns)
+        elif kind == "FOREIGN KEY":
+            of["foreign"].append([columns, row["referenced_table"], list(row["referenced_column_names"])])
+        elif kind == "CHECK":
+            of["checks"].append(row["constraint_text"])
+    return list(tables.values())
+
+
+def text_of(value: Any) -> str | None:
+    """A value as text; sums of floats may differ in their last digits, so 12 digits are shown."""
+    if value is None:
+        return None
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    if isinstance(value, (datetime, date)):
+        return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
+    return str(value)
+
+
+def one_line(error: object) -> str:
+    """A message on one line, without the colours of a terminal."""
+    return " ".join(str(error).split())[:400]
+
+
+def main() -> None:
+    """Serves stdin to stdout; what dbt prints goes to stderr."""
+    answers: IO[str] = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+    def answer(content: Answer) -> None:
+        answers.write(json.dumps(content, default=str) + "\n")
+        answers.flush()
+
+    driver = Driver(sys.stdin.readline, answer)
+    for line in iter(sys.stdin.readline, ""):
+        request = json.loads(line)
+        try:
+            answer(getattr(driver, request["do"])(request))
+        except Refused as error:
+            answer({"refused": str(error)})
+        except Exception as error:  # noqa: BLE001  # whatever dbt, the adapter or the database raise
+            answer({"broken": f"{type(error).__name__}: {one_line(error)}"})
+
+
+if __name__ == "__main__":
+    main()

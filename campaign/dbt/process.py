@@ -1,0 +1,110 @@
+"""dbt in the user's Python: a child process that runs `driver.py` and answers in JSON lines."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign.child import Child, ChildFailed, ChildMissing, child
+from campaign.errors import CampaignError
+
+DRIVER = Path(__file__).with_name("driver.py")
+
+REQUEST_LIMIT_S = 300.0
+"""Seconds that one request may take: a model that never ends must not hold the harness for ever."""
+
+
+class DbtBroken(RuntimeError):
+    """A request could not be answered: dbt, its adapter or the database raised, or the process has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What names a project and its target. `python`: that of dbt; `vars`: passed on to dbt."""
+
+    project: Path
+    python: str
+    select: tuple[str, ...] = ()
+    profiles_dir: str | None = None
+    profile: str | None = None
+    target: str | None = None
+    vars: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dbt:
+    """A running driver with an open project. `opened`: what it said of the project."""
+
+    child: Child
+    target: Target
+    folder: Path
+    opened: Mapping[str, Any]
+
+    def ask(self, do: str, **request: Any) -> dict[str, Any]:
+        """The answer to a request. Raises DbtBroken."""
+        return self._checked(lambda: self.child.ask({"do": do, **request}, REQUEST_LIMIT_S))
+
+    def go_on(self) -> dict[str, Any]:
+        """Lets a run that was paused go on, and returns its answer. Raises DbtBroken."""
+        return self._checked(lambda: self.child.ask("go on", REQUEST_LIMIT_S))
+
+    def execute(self, statements: Sequence[str]) -> None:
+        """Executes SQL. Raises DbtBroken."""
+        if statements:
+            self.ask("execute", statements=list(statements))
+
+    def _checked(self, answer_of: Any) -> dict[str, Any]:
+        try:
+            answer: dict[str, Any] = answer_of()
+        except ChildFailed as error:
+            raise DbtBroken(f"dbt's process failed: {self.child.last_words() or error}") from error
+        if "refused" in answer:
+            raise CampaignError(answer["refused"])
+        if "broken" in answer:
+            raise DbtBroken(answer["broken"])
+        return answer
+
+
+@contextmanager
+def dbt_process(target: Target, folder: Path | None = None) -> Iterator[Dbt]:
+    """dbt with the project open, until the end of the block.
+
+    `folder`: that of another process, whose databases it shares; else one of its own, in memory where the
+    machine has such a file system. Raises CampaignError: there is no such Python, or dbt refuses the project.
+    """
+    memory = Path("/dev/shm")
+    place = str(memory) if os.access(memory, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="dvs-dbt-", dir=place) as made:
+        folder = folder or Path(made)
+        # -c, because the folder of a script would stand before the libraries of that Python.
+        command = [target.python, "-c", DRIVER.read_text(encoding="utf-8")]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        try:
+            with child(command, environment) as process:
+                opening = Dbt(process, target, folder, {})
+                try:
+                    opened = opening.ask("open", work=str(folder), **request_of(target))
+                except DbtBroken as error:
+                    raise CampaignError(f"dbt cannot open {target.project}: {error}") from error
+                yield Dbt(process, target, folder, opened)
+        except ChildMissing as error:
+            raise CampaignError(
+                f"{target.python} does not start: {error}; name the Python of your dbt with --dbt-python"
+            ) from error
+
+
+def request_of(target: Target) -> dict[str, Any]:
+    """The fields of the request that opens a project."""
+    return {
+        "project": str(target.project),
+        "select": list(target.select),
+        "profiles_dir": target.profiles_dir,
+        "profile": target.profile,
+        "dbt_target": target.target,
+        "vars": target.vars,
+    }

@@ -1,0 +1,264 @@
+"""A dbt project as the harness sees it: sources that change, and models that are built from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from campaign.dbt.kinds import Promised, promised
+from campaign.errors import CampaignError
+
+CLOCK_NAMES = ("updated_at", "modified_at", "loaded_at", "_loaded_at", "created_at", "event_time", "ts", "at")
+"""Names by which a clock column is chosen where nothing else tells; the first that a source has."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceColumn:
+    """A column of a source; `type`: as the database names it; `required`: never NULL."""
+
+    name: str
+    type: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """Columns that hold the key of a row of another source, or NULL. `target`: its id."""
+
+    columns: tuple[str, ...]
+    target: str
+    key: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A source or seed. `relation`: its quoted name; `checks`: conditions of CHECK constraints.
+
+    `clock`: the column that says how new a row is. `keys`: from constraints and from the project's tests.
+    """
+
+    id: str
+    name: str
+    relation: str
+    columns: tuple[SourceColumn, ...]
+    keys: tuple[tuple[str, ...], ...] = ()
+    foreign: tuple[ForeignKey, ...] = ()
+    checks: tuple[str, ...] = ()
+    clock: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    def column(self, name: str) -> SourceColumn:
+        """A column by its name."""
+        return next(column for column in self.columns if column.name == name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A model or snapshot. `parents`: ids of what it reads. `declares`: whether it declares promises.
+
+    `select`: the text that names it for dbt. `key`: the columns of its `unique_key`. `ignored`: columns that
+    are not compared. `left_out`: why it cannot be judged, or empty.
+    """
+
+    id: str
+    name: str
+    file: str
+    relation: str
+    select: str
+    materialized: str
+    parents: tuple[str, ...]
+    key: tuple[str, ...]
+    promises: Promised
+    declares: bool
+    ignored: frozenset[str] = frozenset()
+    left_out: str = ""
+    updated_at: str | None = None
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether dbt keeps the versions of its rows (SCD type 2)."""
+        return self.materialized == "snapshot"
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project; models stand after those that they read, `selected` are those to be judged."""
+
+    sources: Mapping[str, Source]
+    models: Mapping[str, Model]
+    selected: tuple[str, ...]
+    dbt: str = ""
+    ancestors: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def above(self, model: str) -> list[Model]:
+        """A model and all models that it is built from, in an order in which they can be built."""
+        wanted = self.ancestors[model] | {model}
+        return [each for id_, each in self.models.items() if id_ in wanted]
+
+    def sources_of(self, models: Iterable[str]) -> list[Source]:
+        """The sources that some models are built from."""
+        wanted = frozenset().union(*(self.ancestors[model] for model in models))
+        return [source for id_, source in self.sources.items() if id_ in wanted]
+
+
+def read_project(answer: Mapping[str, Any], settings: Mapping[str, Any]) -> Project:
+    """The project of the driver's answer, whose sources have no columns yet.
+
+    `settings`: of the TOML file of the user, by `models` and `sources`. Raises CampaignError.
+    """
+    nodes = {node["id"]: node for node in answer["nodes"]}
+    models: dict[str, Model] = {}
+    of_user = settings.get("models", {})
+
+    def add(id_: str) -> None:
+        node = nodes.get(id_)
+        if node is None or id_ in models or node["kind"] == "seed":
+            return
+        for parent in node["parents"]:
+            add(parent)
+        models[id_] = read_model(node, of_user.get(node["name"], {}))
+
+    for id_ in sorted(nodes):
+        add(id_)
+    known = {model.name for model in models.values()}
+    if strangers := sorted(set(of_user) - known):
+        raise CampaignError(f"the promises name {strangers[0]!r}, which is no model of the project")
+    ancestors: dict[str, frozenset[str]] = {}
+    for id_, model in models.items():
+        above = {*model.parents}
+        for parent in model.parents:
+            above |= ancestors.get(parent, frozenset())
+        ancestors[id_] = frozenset(above)
+    chosen = set(answer["selected"])
+    # An ephemeral model has no table: it is judged in the models that read it.
+    selected = tuple(id_ for id_, m in models.items() if id_ in chosen and m.materialized != "ephemeral")
+    if not selected:
+        raise CampaignError("the project has no model that is selected; check --select")
+    return Project({}, models, selected, str(answer["dbt"]), ancestors)
+
+
+def read_model(node: Mapping[str, Any], of_user: Mapping[str, Any]) -> Model:
+    """A model of the driver's answer. Raises CampaignError: its promises cannot be read."""
+    config = node["config"]
+    meta = {**(node["meta"].get("dvs") or {}), **of_user}
+    where = f"{node['file']}: model {node['name']}"
+    if strangers := sorted(set(meta) - {"promises", "ignore"}):
+        raise CampaignError(f"{where}: `dvs` has {strangers[0]!r}; it knows `promises` and `ignore`")
+    key = config.get("unique_key") or ()
+    left_out = ""
+    if node["language"] != "sql":
+        left_out = "it is written in Python"
+    elif config.get("materialized") == "external" and config.get("location"):
+        left_out = "it writes a file of its own (`location`)"
+    version = node.get("version")
+    return Model(
+        id=node["id"],
+        name=node["name"] if version is None else f"{node['name']}.v{version}",
+        file=node["file"],
+        relation=node["relation"] or "",
+        select=node["select"],
+        materialized="snapshot" if node["kind"] == "snapshot" else str(config.get("materialized")),
+        parents=tuple(node["parents"]),
+        key=(key,) if isinstance(key, str) else tuple(key),
+        promises=promised(meta.get("promises", []), where),
+        declares="promises" in meta,
+        ignored=frozenset(name.lower() for name in meta.get("ignore", ())),
+        left_out=left_out,
+        updated_at=config.get("updated_at"),
+    )
+
+
+def with_sources(
+    project: Project,
+    answer: Mapping[str, Any],
+    tables: Iterable[Mapping[str, Any]],
+    settings: Mapping[str, Any],
+) -> Project:
+    """The project with the columns of its sources, from the tables of a script or of a database.
+
+    Only sources that selected models are built from are kept. Raises CampaignError: one has no table.
+    """
+    tables = list(tables)
+    wanted = frozenset().union(*(project.ancestors[model] for model in project.selected))
+    found: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+    for each in [*answer["sources"], *(node for node in answer["nodes"] if node["kind"] == "seed")]:
+        if each["id"] in wanted:
+            found[each["id"]] = (each, table_of(each, tables))
+    by_table = {id(table): id_ for id_, (_, table) in found.items()}
+    ids = {table["name"].lower(): by_table[id(table)] for _, table in found.values()}
+    sources = {
+        id_: read_source(each, table, ids, answer["tests"], settings.get("sources", {}))
+        for id_, (each, table) in found.items()
+    }
+    return replace(project, sources=sources)
+
+
+def table_of(source: Mapping[str, Any], tables: list[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The table of a source: by schema and name, or by name alone. Raises CampaignError."""
+    name = str(source.get("identifier") or source["name"]).lower()
+    named = [table for table in tables if table["name"].lower() == name]
+    for table in named:
+        if table["schema"] == source.get("schema"):
+            return table
+    if named:
+        return named[0]
+    if typed := {column: kind for column, kind in (source.get("columns") or {}).items() if kind}:
+        columns = [{"name": column, "type": kind, "required": False} for column, kind in typed.items()]
+        return {"schema": "", "name": name, "columns": columns, "keys": [], "foreign": [], "checks": []}
+    raise CampaignError(
+        f"source {source['name']} has no table: write CREATE TABLE {name} (..) into the file of --schema, "
+        "name a database that has it by --database, or give its columns a data_type in the project"
+    )
+
+
+def read_source(
+    each: Mapping[str, Any],
+    table: Mapping[str, Any],
+    ids: Mapping[str, str],
+    tests: Iterable[Mapping[str, Any]],
+    of_user: Mapping[str, Any],
+) -> Source:
+    """A source with its table's columns; tests of the project count as promises, as constraints do."""
+    keys = [tuple(key) for key in table["keys"]]
+    required = {column["name"] for column in table["columns"] if column["required"]}
+    for test in tests:
+        column = test["arguments"].get("column_name")
+        if test["parents"] != [each["id"]] or not column:
+            continue
+        if test["name"] == "unique":
+            keys.append((column,))
+        elif test["name"] == "not_null":
+            required.add(column)
+    columns = tuple(
+        SourceColumn(column["name"], column["type"], column["name"] in required)
+        for column in table["columns"]
+    )
+    foreign = tuple(
+        ForeignKey(tuple(names), ids[other.lower()], tuple(key))
+        for names, other, key in table["foreign"]
+        if other.lower() in ids
+    )
+    said = {**((each.get("meta") or {}).get("dvs") or {}), **of_user.get(each["name"], {})}
+    if said.get("key"):
+        keys.insert(0, tuple([said["key"]] if isinstance(said["key"], str) else said["key"]))
+    source = Source(
+        id=each["id"],
+        name=each["name"],
+        relation=each["relation"],
+        columns=columns,
+        keys=tuple(dict.fromkeys(keys)),
+        foreign=foreign,
+        checks=tuple(table["checks"]),
+    )
+    clock = said.get("clock") or each.get("clock")
+    for name in (*(name for key in source.keys for name in key), *([clock] if said.get("clock") else [])):
+        if name not in source.names:
+            raise CampaignError(
+                f"source {source.name} has no column {name!r}, which a key or its clock names"
+            )
+    return replace(source, clock=clock if clock in source.names else None)

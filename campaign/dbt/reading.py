@@ -1,0 +1,204 @@
+"""What the compiled text of models tells: which source drives a model, its clock column, its constants.
+
+Nothing here decides whether a model is right: it only chooses which changes are worth a trial, and how they
+are named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.scope import Scope, build_scope, traverse_scope
+
+from campaign.dbt.project import CLOCK_NAMES, Project, Source
+from campaign.dbt.rows import can_be_clock
+
+COMPARISONS = (exp.EQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NEQ, exp.In, exp.Like, exp.ILike, exp.Case)
+
+TIME = re.compile(
+    r"\b(current_date|current_timestamp|now\s*\(|today\s*\(|get_current_timestamp|localtimestamp|run_started_at)",
+    re.IGNORECASE,
+)
+"""Words of a condition that depends on the time of its run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What the text of one model reads. Relations are named in lower case, without quotes.
+
+    `driving`: those whose rows become its rows; `joined`: those that are only joined or looked up.
+    `filtered`: columns that are compared with the model itself. `constants`: literals by column name.
+    `timed`: a condition depends on the time of the run.
+    """
+
+    driving: frozenset[str]
+    joined: frozenset[str]
+    filtered: tuple[str, ...]
+    constants: Mapping[str, tuple[str, ...]]
+    timed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which sources drive each model, and which are only joined, both by id."""
+
+    driving: Mapping[str, frozenset[str]]
+    joined: Mapping[str, frozenset[str]]
+
+
+def plain(relation: str) -> str:
+    """A relation's name in lower case without quotes."""
+    return relation.replace('"', "").lower()
+
+
+def read_text(text: str, itself: str) -> Read | None:
+    """What a compiled text reads; `itself`: the relation of its model. None where sqlglot cannot read it."""
+    try:
+        tree = parse_one(text, read="duckdb")
+        root = build_scope(tree)
+    except (SqlglotError, RecursionError):
+        return None
+    if root is None:
+        return None
+    driving: set[str] = set()
+    joined: set[str] = set()
+    sort_relations(root, driving, driving, joined, set())
+    everything = {plain(relation_of(table)) for table in tree.find_all(exp.Table)}
+    joined |= {name for name in everything if "." in name} - driving
+    filtered = tuple(dict.fromkeys(filtered_columns(tree, itself)))
+    constants: dict[str, dict[str, None]] = {}
+    for name, literal in literals(tree):
+        constants.setdefault(name, {})[literal] = None
+    return Read(
+        frozenset(driving - {itself}),
+        frozenset(joined - {itself}),
+        filtered,
+        {name: tuple(found) for name, found in constants.items()},
+        any(TIME.search(each.sql("duckdb")) for each in tree.find_all(*COMPARISONS, exp.Between)),
+    )
+
+
+def relation_of(table: exp.Table) -> str:
+    """The full name of a table, unquoted."""
+    return ".".join(part.name for part in table.parts)
+
+
+def sort_relations(scope: Scope, into: set[str], driving: set[str], joined: set[str], seen: set[int]) -> None:
+    """Adds the relations of a scope: those of FROM to `into`, those of its joins to `joined`."""
+    if id(scope) in seen:
+        return
+    seen.add(id(scope))
+    for part in scope.set_operation_scopes:
+        sort_relations(part, into, driving, joined, seen)
+    if scope.set_operation_scopes:
+        return
+    select = scope.expression
+    first = select.args.get("from_") or select.args.get("from")
+    joins = select.args.get("joins") or ()
+    for at, source in [(first, into), *((join, joined) for join in joins)]:
+        table = None if at is None else at.this
+        if table is None:
+            continue
+        inner = scope.sources.get(table.alias_or_name)
+        if isinstance(inner, Scope):
+            sort_relations(inner, source, driving, joined, seen)
+        elif isinstance(table, exp.Table):
+            source.add(plain(relation_of(table)))
+
+
+def filtered_columns(tree: exp.Expr, itself: str) -> Iterator[str]:
+    """The names of columns that are compared with a value that is read from the model itself."""
+    reads_itself = {
+        scope_name(scope)
+        for scope in traverse_scope(tree)
+        if any(plain(relation_of(table)) == itself for table in scope.expression.find_all(exp.Table))
+    } - {""}
+    for each in tree.find_all(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.Between, exp.In):
+        sides = [
+            each.this,
+            *(side for key, side in each.args.items() if key != "this" and isinstance(side, exp.Expression)),
+        ]
+        for side in sides:
+            names = {plain(relation_of(table)) for table in side.find_all(exp.Table)}
+            if itself in names or names & reads_itself:
+                for other in sides:
+                    if other is not side:
+                        yield from (column.name.lower() for column in other.find_all(exp.Column))
+
+
+def scope_name(scope: Scope) -> str:
+    """The name of the CTE that a scope is, or an empty one."""
+    parent = scope.expression.parent
+    return parent.alias.lower() if isinstance(parent, exp.CTE) else ""
+
+
+def literals(tree: exp.Expr) -> Iterator[tuple[str, str]]:
+    """The literals beside a column in a condition, and neighbours of numbers, with the column's name."""
+    for each in tree.find_all(*COMPARISONS):
+        columns = [column.name.lower() for column in each.find_all(exp.Column)]
+        for literal in each.find_all(exp.Literal):
+            text = literal.name
+            values = [literal.sql("duckdb")]
+            if literal.is_string:
+                values = ["'" + text.replace("%", "a").replace("_", "b").replace("'", "''") + "'"]
+            elif literal.is_int:
+                values = [str(int(text) + step) for step in (0, 1, -1)]
+            for name in columns:
+                yield from ((name, value) for value in values)
+
+
+def roles(project: Project, reads: Mapping[str, Read]) -> Roles:
+    """Which sources drive each model, through the models between them.
+
+    A model whose text could not be read counts all its sources as driving.
+    """
+    names = {plain(each.relation): id_ for id_, each in project.models.items() if each.relation}
+    names |= {plain(each.relation): id_ for id_, each in project.sources.items()}
+    driving: dict[str, frozenset[str]] = {}
+    for id_, model in project.models.items():
+        read = reads.get(id_)
+        parents = {
+            parent for parent in model.parents if parent in project.sources or parent in project.models
+        }
+        first = parents if read is None else {names[name] for name in read.driving if name in names} & parents
+        # An ephemeral parent stands in the text as a CTE, under no name of a relation.
+        first |= {p for p in parents if p in project.models and project.models[p].materialized == "ephemeral"}
+        found: set[str] = set()
+        for each in first or parents:
+            found |= {each} if each in project.sources else driving.get(each, frozenset())
+        driving[id_] = frozenset(found)
+    joined = {
+        id_: (project.ancestors[id_] & project.sources.keys()) - found for id_, found in driving.items()
+    }
+    return Roles(driving, joined)
+
+
+def with_clocks(project: Project, reads: Mapping[str, Read]) -> Project:
+    """The project with a clock column for each source that may have one.
+
+    The first of: what the user or `loaded_at_field` says, a column by which an incremental model filters, a
+    usual name, the only column of a timestamp.
+    """
+    filtered = {name: None for read in reads.values() for name in read.filtered}
+    sources = {id_: replace(each, clock=clock_of(each, filtered)) for id_, each in project.sources.items()}
+    return replace(project, sources=sources)
+
+
+def clock_of(source: Source, filtered: Iterable[str]) -> str | None:
+    """The clock column of a source, or None."""
+    if source.clock is not None:
+        return source.clock
+    keys = {name for key in source.keys if len(key) == 1 for name in key}
+    usable = {c.name.lower(): c for c in source.columns if can_be_clock(c.type) and c.name not in keys}
+    for name in filtered:
+        if name in usable:
+            return usable[name].name
+    times = {name: c for name, c in usable.items() if c.type == "DATE" or c.type.startswith("TIMESTAMP")}
+    for name in CLOCK_NAMES:
+        if name in times:
+            return times[name].name
+    return next(iter(times.values())).name if len(times) == 1 else None

@@ -1,0 +1,146 @@
+"""Random rows of sources, as SQL literals: few values of each type, so that rows meet.
+
+A database reads the literals, so a row of any type is drawn without an object for its values.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from sqlglot import exp
+
+NULL = "NULL"
+
+NULL_SHARE = 0.15
+"""The share of NULL in columns that may hold it."""
+
+INTEGERS = frozenset(
+    f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
+) | {
+    "INTEGER",
+    "UINTEGER",
+    "INT",
+}
+
+SPECIAL = {
+    "TIME": "TIME '{hour:02}:00:00'",
+    "UUID": "'00000000-0000-0000-0000-{number:012}'::UUID",
+    "BLOB": "'{letters}'::BLOB",
+    "JSON": "'{{\"a\": {number}}}'::JSON",
+    "INTERVAL": "INTERVAL {number} DAY",
+}
+"""Types of which nothing but their literal matters."""
+
+DAY = 1440
+"""The minutes of a day."""
+
+NEWEST = 45 * DAY
+"""Where the clock stands at the start, in minutes after the base: a row may be a month late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The clock values of a type. `unit`: minutes between two values that differ.
+
+    A clock of days counts days; one of numbers counts minutes.
+    """
+
+    type: str
+    base: dt.date
+
+    @property
+    def unit(self) -> int:
+        """The least step, in minutes."""
+        return DAY if self.type == "DATE" else 1
+
+    def literal(self, tick: int) -> str:
+        """The value of a tick, in minutes after the base."""
+        at = dt.datetime.combine(self.base, dt.time()) + dt.timedelta(minutes=tick)
+        if self.type == "DATE":
+            return f"DATE '{at:%Y-%m-%d}'"
+        if self.type.startswith("TIMESTAMP"):
+            return f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S}'"
+        return str(tick) if self.is_number else f"'{at:%Y-%m-%d %H:%M:%S}'"
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the clock is a number, such as that of a batch."""
+        return self.type in INTEGERS or self.type.startswith("DECIMAL")
+
+
+def can_be_clock(type_: str) -> bool:
+    """Whether columns of a type may hold clock values."""
+    return type_ == "DATE" or type_.startswith(("TIMESTAMP", "VARCHAR", "DECIMAL")) or type_ in INTEGERS
+
+
+def value_of(type_: str, number: int, base: dt.date) -> str:
+    """The literal with a number of a type, a different one for each number where the type has so many."""
+    kind = type_.upper()
+    if kind in INTEGERS:
+        return str(number % 100 if kind.endswith("TINYINT") else number)
+    if found := re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", kind):
+        whole = int(found[1]) - int(found[2])
+        return str(number % 10**whole) + (f".{number % 10}" if int(found[2]) else "")
+    if kind in ("DOUBLE", "FLOAT", "REAL"):
+        return f"{number}.5"
+    if kind == "BOOLEAN":
+        return "true" if number % 2 else "false"
+    if kind == "DATE":
+        return f"DATE '{base + dt.timedelta(days=NEWEST // DAY - 3 + number % 4)}'"
+    if kind.startswith("TIMESTAMP"):
+        return Clock("TIMESTAMP", base).literal(NEWEST - number * 60)
+    if kind in SPECIAL:
+        return SPECIAL[kind].format(number=number, hour=number % 24, letters=letters(number))
+    if kind.startswith("ENUM("):
+        names = re.findall(r"'((?:[^']|'')*)'", type_)
+        return f"'{names[number % len(names)]}'"
+    return nested(type_, number, base)
+
+
+def nested(type_: str, number: int, base: dt.date) -> str:
+    """The literal of a list, a struct or a map; text where the type is unknown."""
+    try:
+        tree = exp.DataType.build(type_, dialect="duckdb")
+    except Exception:  # noqa: BLE001  # sqlglot raises its errors and Python's for types that it does not know
+        return f"'{letters(number)}'"
+    parts = tree.expressions
+    match tree.this:
+        case exp.DataType.Type.LIST | exp.DataType.Type.ARRAY if parts:
+            return f"[{value_of(parts[0].sql('duckdb'), number, base)}]"
+        case exp.DataType.Type.STRUCT:
+            fields = (
+                f"'{part.name}': {value_of(part.args['kind'].sql('duckdb'), number, base)}" for part in parts
+            )
+            return "{" + ", ".join(fields) + "}"
+        case exp.DataType.Type.MAP if len(parts) > 1:
+            key, value = (value_of(part.sql("duckdb"), number, base) for part in parts[:2])
+            return f"MAP {{{key}: {value}}}"
+        case _:
+            return f"'{letters(number)}'"
+
+
+def letters(number: int) -> str:
+    """A short text for each number from 1: a, b, ..., z, a1, ..."""
+    suffix, letter = divmod(number - 1, 26)
+    return chr(ord("a") + letter) + (str(suffix) if suffix else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Domains:
+    """What columns hold. `constants`: literals that the models compare a column's name with."""
+
+    base: dt.date
+    constants: Mapping[str, Sequence[str]]
+
+    def draw(self, random: Random, name: str, type_: str, required: bool) -> str:
+        """The literal of a random value of a column that is neither key nor clock."""
+        if not required and random.random() < NULL_SHARE:
+            return NULL
+        constants = self.constants.get(name.lower(), ())
+        if constants and random.random() < 0.6:
+            return random.choice(constants)
+        return value_of(type_, random.randint(1, 3), self.base)

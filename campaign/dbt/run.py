@@ -1,0 +1,204 @@
+"""Runs a trial: incremental runs, then a full refresh of the same sources, and compares every model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from campaign.dbt.differences import Difference, Equal, NotJudged, Seen, Table, compare
+from campaign.dbt.process import Dbt, DbtBroken, dbt_process
+from campaign.dbt.project import Model, Project
+from campaign.dbt.snapshots import Versions, broken_law
+from campaign.dbt.trials import Contents, Round, Trial, load_statements
+from campaign.errors import CampaignError
+
+RELATIONS = """
+SELECT database_name, schema_name, table_name, 'TABLE' FROM duckdb_tables() UNION ALL
+SELECT database_name, schema_name, view_name, 'VIEW' FROM duckdb_views() WHERE NOT internal"""
+"""Every table and view of the target, with what it is."""
+
+
+class Rejected(Exception):
+    """The database refuses the rows of a trial, by a CHECK for example."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Runs trials of a project in one dbt process. `ignored`: columns that are not compared, by model id."""
+
+    dbt: Dbt
+    project: Project
+    ignored: Mapping[str, frozenset[str]]
+
+    def run(self, trial: Trial, models: Iterable[str]) -> dict[str, Seen]:
+        """What is seen of some models, given by id, and of those above them.
+
+        Raises Rejected, and DbtBroken where dbt or the database failed otherwise.
+        """
+        wanted = {each.id for model in models for each in self.project.above(model)}
+        chosen = [model for id_, model in self.project.models.items() if id_ in wanted]
+        sources = [source.id for source in self.project.sources_of(wanted)]
+        contents = Contents()
+        for put in trial.start:
+            contents.apply(put)
+        self.clear(chosen, snapshots=True)
+        self.load(contents, sources)
+        snapshots = {model.id: Versions() for model in chosen if model.is_snapshot}
+        answer = self.build(chosen)
+        self.note(snapshots, answer)
+        notes = []
+        for each in trial.rounds:
+            changed = dict.fromkeys(change.source for change in each.changes)
+            for change in each.changes:
+                contents.apply(change)
+            self.load(contents, [id_ for id_ in changed if id_ in sources])
+            answer, note = self.run_round(each, chosen)
+            self.note(snapshots, answer)
+            notes.extend([note] if note else [])
+        failed = failures(answer)
+        found = self.contents(chosen)
+        self.clear(chosen, snapshots=False)
+        refused = failures(self.build(chosen, "--full-refresh"))
+        expected = self.contents(chosen)
+        seen: dict[str, Seen] = {}
+        for model in chosen:
+            if model.is_snapshot:
+                law = broken_law(model, snapshots[model.id], found.get(model.id), failed.get(model.id))
+                seen[model.id] = Difference(error=law) if law else Equal()
+            else:
+                seen[model.id] = self.compared(model, found, expected, failed, refused, seen, notes)
+        return seen
+
+    def compared(
+        self,
+        model: Model,
+        found: Mapping[str, Table],
+        expected: Mapping[str, Table],
+        failed: Mapping[str, str],
+        refused: Mapping[str, str],
+        seen: Mapping[str, Seen],
+        notes: Sequence[str],
+    ) -> Seen:
+        """What is seen of one model. `failed`, `refused`: errors of the last run and of the full refresh."""
+        above = [each for each in self.project.above(model.id) if each.id != model.id]
+        inherited = tuple(each.name for each in above if isinstance(seen.get(each.id), Difference))
+        if model.left_out:
+            return NotJudged(model.left_out)
+        if model.id in refused or model.id not in expected:
+            return NotJudged(f"its full refresh fails: {refused.get(model.id, 'it left no table')}")
+        if model.id in failed or model.id not in found:
+            return Difference(error=failed.get(model.id, "the run left no table"), inherited=inherited)
+        difference = compare(found[model.id], expected[model.id], self.ignored.get(model.id, frozenset()))
+        if difference is None:
+            return Equal("; ".join(dict.fromkeys(notes)))
+        return Difference(
+            difference.columns, difference.missing, difference.extra, difference.lost, difference.added,
+            "; ".join(dict.fromkeys(notes)), inherited,
+        )  # fmt: skip
+
+    def run_round(self, each: Round, models: Sequence[Model]) -> tuple[dict[str, Any], str]:
+        """The answer to the last run, and a note on what else happened."""
+        if each.stop_at is not None and each.second:
+            return self.run_twice(each.stop_at, models)
+        if each.stop_at is not None:
+            self.build(models, stop_at=each.stop_at)
+        return self.build(models), ""
+
+    def run_twice(self, at: int, models: Sequence[Model]) -> tuple[dict[str, Any], str]:
+        """Starts a second run when the first has reached a statement; the first then goes on to its end."""
+        answer = self.ask_build(models, pause_at=at)
+        if not answer.get("paused"):
+            # The run ended before that statement.
+            return answer, ""
+        try:
+            with dbt_process(self.dbt.target, self.dbt.folder) as other:
+                second = Runner(other, self.project, self.ignored)
+                wrong = failures(second.ask_build(models))
+                note = f"the second run failed: {next(iter(wrong.values()))}" if wrong else ""
+        except (DbtBroken, CampaignError) as error:
+            note = f"the second run failed: {error}"
+        return self.dbt.go_on(), note
+
+    def build(self, models: Sequence[Model], *arguments: str, stop_at: int | None = None) -> dict[str, Any]:
+        """Runs models and snapshots."""
+        return self.ask_build(models, *arguments, stop_at=stop_at)
+
+    def ask_build(
+        self,
+        models: Sequence[Model],
+        *arguments: str,
+        stop_at: int | None = None,
+        pause_at: int | None = None,
+    ) -> dict[str, Any]:
+        """The driver's answer to a run of models and snapshots."""
+        if any(model.is_snapshot for model in models):
+            command = ["build", "--resource-type", "model", "--resource-type", "snapshot"]
+        else:
+            command = ["run"]
+        select = [model.select for model in models if not model.left_out]
+        return self.dbt.ask(
+            "run", command=[*command, *arguments], select=select, stop_at=stop_at, pause_at=pause_at
+        )
+
+    def load(self, contents: Contents, sources: list[str]) -> None:
+        """Makes sources hold rows. Raises Rejected."""
+        try:
+            self.dbt.execute(load_statements(self.project, contents, sources))
+        except DbtBroken as error:
+            raise Rejected(str(error)) from error
+
+    def clear(self, models: Sequence[Model], *, snapshots: bool) -> None:
+        """Drops the tables and views of models, so that the next run is their first."""
+        chosen = [model for model in models if model.relation and (snapshots or not model.is_snapshot)]
+        listed = self.dbt.ask("rows", queries={"all": RELATIONS})["answers"]["all"]
+        if "error" in listed:
+            raise DbtBroken(listed["error"])
+        kinds = {f'"{d}"."{s}"."{n}"'.lower(): kind for d, s, n, kind in listed["rows"]}
+        drops = [
+            f"DROP {kinds[model.relation.lower()]} {model.relation}"
+            for model in chosen
+            if model.relation.lower() in kinds
+        ]
+        # Views first: a database may keep a table that a view reads.
+        self.dbt.execute(sorted(drops, key=lambda text: not text.startswith("DROP VIEW")))
+
+    def contents(self, models: Sequence[Model]) -> dict[str, Table]:
+        """The contents of the models that have a table."""
+        return self.answers(
+            {
+                m.id: f"SELECT * FROM {m.relation}"
+                for m in models
+                if m.relation and m.materialized != "ephemeral"
+            }
+        )
+
+    def answers(self, queries: Mapping[str, str]) -> dict[str, Table]:
+        """The answers to the queries that have one."""
+        answers = self.dbt.ask("rows", queries=dict(queries))["answers"]
+        return {
+            id_: Table(
+                tuple(name.lower() for name in answer["columns"]), tuple(tuple(row) for row in answer["rows"])
+            )
+            for id_, answer in answers.items()
+            if "error" not in answer
+        }
+
+    def note(self, snapshots: Mapping[str, Versions], answer: Mapping[str, Any]) -> None:
+        """Notes what the query of each snapshot gives now; `answer`: of the run just made."""
+        compiled = {id_: answer["results"].get(id_, {}).get("compiled") for id_ in snapshots}
+        found = self.answers({id_: text for id_, text in compiled.items() if text})
+        for id_, table in found.items():
+            snapshots[id_].states.append((table.columns, table.rows))
+
+
+def failures(answer: Mapping[str, Any]) -> dict[str, str]:
+    """The error of each model that did not succeed."""
+    wrong = {
+        id_: str(each["message"]) or each["status"]
+        for id_, each in answer["results"].items()
+        if each["status"] not in ("success", "pass", "partial success")
+    }
+    if not answer["results"] and answer["message"]:
+        raise DbtBroken(answer["message"])
+    return wrong

@@ -1,0 +1,309 @@
+"""Searches for changes of the sources after which a model differs from its full refresh."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from campaign.dbt.answers import CellOf, Found
+from campaign.dbt.differences import Difference, Equal, NotJudged
+from campaign.dbt.drawing import Drawing, NotPossible, draw, key_of
+from campaign.dbt.kinds import Kind
+from campaign.dbt.process import DbtBroken, Target, dbt_process
+from campaign.dbt.project import Source
+from campaign.dbt.run import Rejected, Runner
+from campaign.dbt.smaller import shrink
+from campaign.dbt.trials import Trial
+from campaign.dbt.world import World, in_order, learned, made_ready, opened
+from campaign.errors import CampaignError
+
+REDRAWS = 20
+"""How often a trial is drawn again whose rows the database refuses."""
+
+ENOUGH = 3
+"""After so many trials that differ, the others of a cell would only cost time."""
+
+PROGRESS_S = 5.0
+"""Seconds between two lines of progress."""
+
+TWO_RUNS = 2
+"""Trials with two runs at once: each starts a further process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What bounds a search. `trials`: of each kind on each source; `budget`: seconds, an upper bound."""
+
+    seed: int
+    trials: int
+    rounds: int
+    budget: float
+    workers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A kind of change on a source, and the models that are judged after it.
+
+    `key`: the columns by which its rows are told apart. `others`: further sources of the models. `size`: how
+    many models a run builds.
+    """
+
+    kind: Kind
+    source: Source
+    models: tuple[str, ...]
+    key: tuple[str, ...]
+    others: tuple[Source, ...]
+    size: int
+
+
+@dataclass(slots=True)
+class Searched:
+    """The result. `trials`: how many were run; `seconds`: how long.
+
+    `profile`: of dbt, what a script needs of it. `broken`: trials that could not be run. `finished`: the
+    budget was enough.
+    """
+
+    world: World
+    answers: dict[str, dict[Kind, CellOf]]
+    profile: Mapping[str, Any]
+    trials: int = 0
+    comparisons: int = 0
+    seconds: float = 0.0
+    broken: list[str] = field(default_factory=list)
+    finished: bool = True
+
+
+def pairs_of(world: World, answers: dict[str, dict[Kind, CellOf]], kinds: Sequence[Kind]) -> list[Pair]:
+    """Every kind of change on every source for which a model is judged; the cells say which those are."""
+    project = world.project
+    found = []
+    for kind in kinds:
+        for source in project.sources.values():
+            role = world.roles.joined if kind is Kind.DIMENSION_CHANGED else world.roles.driving
+            models = tuple(id_ for id_ in project.selected if source.id in role[id_] and id_ in answers)
+            if not models:
+                continue
+            key = key_of(project, source, models)
+            size = len({each.id for id_ in models for each in project.above(id_)})
+            others = [each for each in project.sources_of(models) if each.id != source.id]
+            pair = Pair(kind, source, models, key, tuple(in_order(others)), size)
+            try:
+                drawn(world, pair, 0, 0, 1)
+            except NotPossible as error:
+                for id_ in models:
+                    answers[id_][kind].reason = str(error)
+                continue
+            for id_ in models:
+                answers[id_][kind].applicable = True
+            found.append(pair)
+    for cells in answers.values():
+        for kind, cell in cells.items():
+            if not cell.applicable and not cell.reason:
+                joins = kind is Kind.DIMENSION_CHANGED
+                cell.reason = "it joins no other source" if joins else "it has no such source"
+    return found
+
+
+def drawn(world: World, pair: Pair, seed: int, number: int, rounds: int, redraw: int = 0) -> Trial:
+    """The trial with a number. Raises NotPossible: after some attempts, none can be drawn."""
+    problem = NotPossible("no trial was drawn")
+    for attempt in range(10):
+        random = Random(f"{seed}/{pair.kind.value}/{pair.source.name}/{number}/{redraw}/{attempt}")
+        try:
+            drawing = Drawing(random, world.project, pair.source, pair.key, world.domains)
+            return draw(drawing, pair.kind, pair.others, rounds=rounds, models=pair.size)
+        except NotPossible as error:
+            problem = error
+    raise problem
+
+
+@dataclass(slots=True)
+class Search:
+    """The state that all workers share; its lock guards all but `world` and `limits`."""
+
+    world: World
+    limits: Limits
+    pairs: list[Pair]
+    answers: dict[str, dict[Kind, CellOf]]
+    started: float
+    progress: Callable[[str, int], None]
+    shown: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    next_number: dict[int, int] = field(default_factory=dict)
+    trials: int = 0
+    comparisons: int = 0
+    broken: list[str] = field(default_factory=list)
+    finished: bool = True
+
+    def job(self) -> tuple[Pair, int] | None:
+        """The next pair and the number of its trial: the pair with the fewest trials; None at the end."""
+        with self.lock:
+            open_ = [at for at, pair in enumerate(self.pairs) if self._left(at, pair) > 0]
+            if not open_:
+                return None
+            if self.over():
+                self.finished = False
+                return None
+            at = min(open_, key=lambda at: self.next_number.get(at, 0))
+            number = self.next_number.get(at, 0)
+            self.next_number[at] = number + 1
+            return self.pairs[at], number
+
+    def over(self) -> bool:
+        """Whether the budget is spent."""
+        return time.monotonic() - self.started > self.limits.budget
+
+    def show(self, what: str, left: int) -> None:
+        """Shows progress, now and then."""
+        if time.monotonic() - self.shown > PROGRESS_S:
+            self.shown = time.monotonic()
+            self.progress(what, left)
+
+    def _left(self, at: int, pair: Pair) -> int:
+        """How many trials of a pair are left."""
+        most = min(self.limits.trials, TWO_RUNS) if pair.kind is Kind.TWO_RUNS else self.limits.trials
+        cells = [self.answers[id_][pair.kind] for id_ in pair.models]
+        return most - self.next_number.get(at, 0) if any(len(c.differs) < ENOUGH for c in cells) else 0
+
+    def work(self, runner: Runner) -> None:
+        """Runs trials until there are none."""
+        while (job := self.job()) is not None:
+            pair, number = job
+            try:
+                trial, seen = self.one(runner, pair, number)
+            except (DbtBroken, Rejected, NotPossible) as error:
+                with self.lock:
+                    self.broken.append(f"{pair.kind.value} on {pair.source.name}: {error}")
+                continue
+            with self.lock:
+                self.trials += 1
+                self.show("comparing", sum(self._left(at, pair) for at, pair in enumerate(self.pairs)))
+                for id_ in pair.models:
+                    self.judge(self.answers[id_][pair.kind], number, trial, seen[id_])
+
+    def one(self, runner: Runner, pair: Pair, number: int) -> tuple[Trial, Mapping[str, Any]]:
+        """A trial and what was seen; drawn again where the database refuses its rows."""
+        problem = Rejected("")
+        for redraw in range(REDRAWS):
+            trial = drawn(self.world, pair, self.limits.seed, number, self.limits.rounds, redraw)
+            try:
+                return trial, runner.run(trial, pair.models)
+            except Rejected as error:
+                problem = error
+        raise problem
+
+    def judge(self, cell: CellOf, number: int, trial: Trial, seen: object) -> None:
+        """Notes what was seen of a model."""
+        match seen:
+            case Equal(note):
+                cell.equal.append(trial.late)
+                cell.notes.update({note: None} if note else {})
+                self.comparisons += 1
+            case Difference():
+                cell.differs.append(Found(number, trial, seen))
+                self.comparisons += 1
+            case NotJudged(reason):
+                cell.not_judged += 1
+                cell.reason = reason
+
+    def shrink(self, runner: Runner, todo: list[tuple[str, Kind]]) -> None:
+        """Shrinks the difference of each cell that is left in a list, which the workers share."""
+        while True:
+            with self.lock:
+                if not todo:
+                    return
+                id_, kind = todo.pop(0)
+            cell, model = self.answers[id_][kind], self.world.project.models[id_]
+            best = cell.best(model, kind)
+            assert best is not None
+            latest = best
+
+            def fails(candidate: Trial, best: Found = best, id_: str = id_) -> bool:
+                nonlocal latest
+                if self.over():
+                    return False
+                try:
+                    seen = runner.run(candidate, [id_])[id_]
+                except (Rejected, DbtBroken):
+                    return False
+                if not isinstance(seen, Difference) or (seen.inherited and not best.difference.inherited):
+                    return False
+                latest = Found(best.number, candidate, seen)
+                return True
+
+            if kind is not Kind.TWO_RUNS:
+                shrink(self.world.project, self.world.domains.base, best.trial, fails)
+            cell.smallest = latest
+            with self.lock:
+                self.show("shrinking differences", len(todo))
+
+
+def search(
+    target: Target,
+    limits: Limits,
+    *,
+    schema: str | None = None,
+    database: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    kinds: Sequence[Kind] = tuple(Kind),
+    progress: Callable[[str, int], None] = lambda _what, _left: None,
+) -> Searched:
+    """Judges every selected model under every kind of change.
+
+    `schema`: a script with CREATE TABLE for the sources; `database`: a file that has them. `settings`: of
+    the user's TOML file. The same seed draws the same trials; where the budget ends the search, how many ran
+    depends on the machine, and a cell without a trial is undecided. Raises CampaignError.
+    """
+    started = time.monotonic()
+    settings = settings or {}
+    with ExitStack() as stack:
+        first = stack.enter_context(dbt_process(target))
+        try:
+            world = learned(first, opened(first, schema, database, settings), limits.seed)
+        except (DbtBroken, Rejected) as error:
+            raise CampaignError(f"{target.project}: the models cannot be built: {error}") from error
+        project = world.project
+        judged = [
+            id_ for id_ in project.selected if id_ not in world.wrong and not project.models[id_].left_out
+        ]
+        answers = {id_: {kind: CellOf() for kind in kinds} for id_ in judged}
+        pairs = pairs_of(world, answers, kinds)
+        state = Search(world, limits, pairs, answers, started, progress)
+
+        def opened_runner(number: int) -> Runner:
+            if number == 0:
+                return Runner(first, project, world.ignored)
+            other = stack.enter_context(dbt_process(target))
+            made_ready(other)
+            return Runner(other, project, world.ignored)
+
+        runners = [opened_runner(number) for number in range(limits.workers)]
+        with ThreadPoolExecutor(limits.workers) as pool:
+            list(pool.map(state.work, runners))
+            todo = [
+                (id_, kind) for id_, cells in answers.items() for kind, cell in cells.items() if cell.differs
+            ]
+            list(pool.map(lambda runner: state.shrink(runner, todo), runners))
+    for id_ in project.selected:
+        if id_ not in answers:
+            reason = world.wrong.get(id_) or project.models[id_].left_out
+            answers[id_] = {kind: CellOf(reason=reason) for kind in kinds}
+    ordered = {id_: answers[id_] for id_ in project.selected}
+    return Searched(
+        world,
+        ordered,
+        first.opened["profile"],
+        state.trials,
+        state.comparisons,
+        time.monotonic() - started,
+        state.broken,
+        state.finished,
+    )

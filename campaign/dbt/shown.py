@@ -1,0 +1,169 @@
+"""What a search found, as the document that pages, JSON and scripts are written from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from campaign.dbt.answers import CellOf, CellVerdict, Found, breaks_promise, lacks_proof, needs
+from campaign.dbt.kinds import WORDS, Kind, duration
+from campaign.dbt.project import Model, Project, Source
+from campaign.dbt.search import Searched
+from campaign.dbt.trials import NEW_COLUMN, Change, Contents, Gone, Put, Row, Widened, load_statements
+from reports.documents import (
+    DbtCellDocument,
+    DbtDocument,
+    DbtModelDocument,
+    DbtReproductionDocument,
+    DbtRunDocument,
+)
+from workload.outcomes.decision import Decision
+
+
+def decision_of(found: Searched) -> Decision:
+    """FAILED: a model differs though its promises were kept. UNDECIDED: something was not judged."""
+    cells = [(found.world.project.models[id_], kind, cell) for id_, kind, cell in _cells(found)]
+    if any(breaks_promise(*each) for each in cells):
+        return Decision.FAILED
+    undecided = any(cell.verdict is CellVerdict.UNDECIDED for _, _, cell in cells)
+    if undecided or any(lacks_proof(*each) for each in cells) or not found.comparisons:
+        return Decision.UNDECIDED
+    return Decision.PASSED
+
+
+def _cells(found: Searched) -> list[tuple[str, Kind, CellOf]]:
+    return [(id_, kind, cell) for id_, cells in found.answers.items() for kind, cell in cells.items()]
+
+
+def document(found: Searched, project: str, seed: int) -> DbtDocument:
+    """The document of `dvs dbt --json`, with the reproduction of every difference."""
+    world = found.world
+    models = {
+        world.project.models[id_].name: _model(found, world.project.models[id_], cells)
+        for id_, cells in found.answers.items()
+    }
+    return {
+        "project": project,
+        "dbt": world.project.dbt,
+        "seed": seed,
+        "decision": decision_of(found).value,
+        "trials": found.trials,
+        "comparisons": found.comparisons,
+        "seconds": round(found.seconds, 2),
+        "finished": found.finished,
+        "kinds": {kind.value: WORDS[kind].happens for kind in Kind},
+        "models": models,
+        "problems": [*dict.fromkeys(found.broken)],
+    }
+
+
+def _model(found: Searched, model: Model, cells: Mapping[Kind, CellOf]) -> DbtModelDocument:
+    world = found.world
+    notes = []
+    if model.id in world.empty:
+        notes.append(f"fails while its sources are empty: {world.empty[model.id]}")
+    if more := sorted(world.ignored.get(model.id, frozenset()) - model.ignored):
+        notes.append(f"columns that differ between two full refreshes are not compared: {', '.join(more)}")
+    if model.ignored:
+        notes.append(f"columns that are not compared: {', '.join(sorted(model.ignored))}")
+    return {
+        "file": model.file,
+        "materialized": model.materialized,
+        "promises": [*model.promises.names] if model.declares else None,
+        "notes": notes,
+        "needs": needs(model, cells),
+        "changes": {kind.value: _cell(world.project, model, kind, cell) for kind, cell in cells.items()},
+    }
+
+
+def _cell(project: Project, model: Model, kind: Kind, cell: CellOf) -> DbtCellDocument:
+    found = cell.smallest or cell.best(model, kind)
+    return {
+        "verdict": cell.verdict.value,
+        "trials": cell.trials,
+        "source_rows": None if found is None else found.trial.source_rows,
+        "broken_promise": breaks_promise(model, kind, cell),
+        "reason": cell.reason if cell.verdict is CellVerdict.NOT_APPLICABLE else "; ".join(cell.notes),
+        "reproduction": None if found is None else _reproduction(project, model, found),
+    }
+
+
+def _reproduction(project: Project, model: Model, found: Found) -> DbtReproductionDocument:
+    trial, difference = found.trial, found.difference
+    contents = Contents()
+    sources = [source.id for source in project.sources_of([model.id])]
+    runs: list[DbtRunDocument] = []
+    for number, changes in enumerate((trial.start, *(each.changes for each in trial.rounds))):
+        lines = [_line(project, contents, change) for change in changes]
+        for change in changes:
+            contents.apply(change)
+        changed = sources if not number else [id_ for id_ in sources if id_ in {c.source for c in changes}]
+        stop = trial.rounds[number - 1].stop_at if number else None
+        twice = bool(number and trial.rounds[number - 1].second)
+        runs.append(
+            {
+                "lines": lines,
+                "statements": load_statements(project, contents, changed),
+                "stop_at": None if twice else stop,
+                "twice": twice,
+            }
+        )
+    above = [each for each in project.above(model.id) if not each.left_out]
+    return {
+        "source": project.sources[trial.source].name,
+        "late": None if trial.late is None else duration(trial.late),
+        "runs": runs,
+        "statements": load_statements(project, contents, sources),
+        "select": [each.select for each in above],
+        "relation": model.relation,
+        "schemas": sorted({each.relation.rpartition(".")[0] for each in project.sources_of([model.id])}),
+        "snapshots": any(each.is_snapshot for each in above),
+        "law": model.is_snapshot,
+        "compared": [] if difference.lost or difference.added else [*difference.columns],
+        "columns": [*difference.columns],
+        "missing": [[*row] for row in difference.missing],
+        "extra": [[*row] for row in difference.extra],
+        "lost": [*difference.lost],
+        "added": [*difference.added],
+        "error": difference.error,
+        "inherited": [*difference.inherited],
+    }
+
+
+def _line(project: Project, contents: Contents, change: Change) -> str:
+    """A change in one line, before it is made."""
+    source = project.sources[change.source]
+    match change:
+        case Widened():
+            return f"{source.name}: new column {NEW_COLUMN.name} {NEW_COLUMN.type}"
+        case Gone(_, number):
+            return f"{source.name}: delete {_row(source, contents.rows[source.id][number])}"
+        case Put(_, number, row):
+            old = contents.rows.get(source.id, {}).get(number)
+            if old is None:
+                return f"{source.name}: append {_row(source, row)}"
+            names = [*source.names, NEW_COLUMN.name]
+            pairs = zip(names, old, row, strict=False)
+            changed = [f"{n} {_plain(was)} -> {_plain(now)}" for n, was, now in pairs if was != now]
+            key = [f"{n} {_plain(v)}" for n, v in zip(names, old, strict=False) if n in _told_apart(source)]
+            return f"{source.name}: update {', '.join(key)}: {', '.join(changed)}"
+
+
+def _told_apart(source: Source) -> tuple[str, ...]:
+    return source.keys[0] if source.keys else source.names
+
+
+def _row(source: Source, row: Row) -> str:
+    names = [*source.names, NEW_COLUMN.name]
+    return ", ".join(f"{name} {_plain(value)}" for name, value in zip(names, row, strict=False))
+
+
+def _plain(literal: str) -> str:
+    """A literal without its type.
+
+    >>> _plain("TIMESTAMP '2024-01-01 00:00:00'"), _plain("'a'::JSON")
+    ('2024-01-01 00:00:00', "'a'")
+    """
+    if found := re.fullmatch(r"(?:DATE|TIME|TIMESTAMP) '(.*)'", literal):
+        return found[1]
+    return re.sub(r"::[A-Z]+$", "", literal)

@@ -1,0 +1,129 @@
+"""The smallest trial that shows a difference of a model: fewer rows, fewer changes, plainer values."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from campaign.dbt.kinds import Kind
+from campaign.dbt.project import Project, Source
+from campaign.dbt.rows import NULL, value_of
+from campaign.dbt.trials import Change, Contents, Put, Row, Trial
+from shrink.loop import Candidates, Smallest, smallest
+from shrink.reduction import chunks
+
+ATTEMPTS = 40
+"""The most runs for one difference; trials are small, so that most need fewer."""
+
+
+def shrink(project: Project, base: dt.date, trial: Trial, fails: Callable[[Trial], bool]) -> Smallest[Trial]:
+    """The smallest trial of the same kind for which `fails` holds, as it does for this one.
+
+    `base`: the day from which clock values are counted.
+    """
+
+    def failing(candidate: Trial) -> Trial | None:
+        return candidate if keeps_references(project, candidate) and fails(candidate) else None
+
+    reductions: tuple[Candidates[Trial], ...] = (
+        _fewer_rounds,
+        _fewer_rows,
+        _fewer_changes,
+        lambda smaller: _plainer_values(project, base, smaller),
+    )
+    return smallest(trial, reductions, failing, ATTEMPTS)
+
+
+def _fewer_rounds(trial: Trial) -> Iterator[Trial]:
+    for dropped in chunks(range(len(trial.rounds))):
+        if len(dropped) < len(trial.rounds):
+            yield replace(trial, rounds=tuple(r for n, r in enumerate(trial.rounds) if n not in dropped))
+
+
+def _fewer_rows(trial: Trial) -> Iterator[Trial]:
+    """Drops rows with all their changes; rows that are copies of each other go together."""
+    groups: dict[tuple[str, Row], list[int]] = {}
+    for put in _puts(trial):
+        if not any(put.number in group for group in groups.values()):
+            groups.setdefault((put.source, put.row), []).append(put.number)
+    kept = _newest(trial)
+    for dropped in chunks([tuple(group) for group in groups.values() if kept not in group]):
+        yield _without(trial, {number for group in dropped for number in group})
+
+
+def _newest(trial: Trial) -> int | None:
+    """The row without which a late row would not be late, nor an equal clock value equal."""
+    if trial.kind not in (Kind.APPENDED_LATE, Kind.EQUAL_CLOCK):
+        return None
+    return [put.number for put in trial.start if put.source == trial.source][-1]
+
+
+def _without(trial: Trial, numbers: set[int]) -> Trial:
+    def stays(change: Change) -> bool:
+        return not hasattr(change, "number") or change.number not in numbers
+
+    rounds = (replace(each, changes=tuple(filter(stays, each.changes))) for each in trial.rounds)
+    return replace(trial, start=tuple(filter(stays, trial.start)), rounds=tuple(rounds))
+
+
+def _fewer_changes(trial: Trial) -> Iterator[Trial]:
+    places = [(n, place) for n, each in enumerate(trial.rounds) for place in range(len(each.changes))]
+    for dropped in chunks(places):
+        if len(dropped) == len(places):
+            continue
+        rounds = (
+            replace(
+                each, changes=tuple(c for place, c in enumerate(each.changes) if (n, place) not in dropped)
+            )
+            for n, each in enumerate(trial.rounds)
+        )
+        yield replace(trial, rounds=tuple(rounds))
+
+
+def _plainer_values(project: Project, base: dt.date, trial: Trial) -> Iterator[Trial]:
+    """Gives a column the same plain value in all rows, where it is no key, no reference and no clock."""
+    for id_ in dict.fromkeys(put.source for put in _puts(trial)):
+        source = project.sources[id_]
+        special = {source.clock, *(name for key in source.keys for name in key)}
+        special |= {name for key in source.foreign for name in key.columns}
+        for place, column in enumerate(source.columns):
+            plain = value_of(column.type, 1, base)
+            if column.name in special or all(p.row[place] == plain for p in _puts(trial) if p.source == id_):
+                continue
+
+            def plainer(put: Put, id_: str = id_, place: int = place, plain: str = plain) -> Put:
+                row = (*put.row[:place], plain, *put.row[place + 1 :])
+                return replace(put, row=row) if put.source == id_ else put
+
+            rounds = (
+                replace(each, changes=tuple(plainer(c) if isinstance(c, Put) else c for c in each.changes))
+                for each in trial.rounds
+            )
+            yield replace(trial, start=tuple(map(plainer, trial.start)), rounds=tuple(rounds))
+
+
+def _puts(trial: Trial) -> list[Put]:
+    return [*trial.start, *(c for each in trial.rounds for c in each.changes if isinstance(c, Put))]
+
+
+def keeps_references(project: Project, trial: Trial) -> bool:
+    """Whether every declared foreign key has its row before each run."""
+    contents = Contents()
+    for changes in (trial.start, *(each.changes for each in trial.rounds)):
+        for change in changes:
+            contents.apply(change)
+        for source in project.sources.values():
+            for key in source.foreign:
+                target = project.sources[key.target]
+                there = _values(contents, target, key.key or target.keys[0])
+                if any(
+                    NULL not in row and row not in there for row in _values(contents, source, key.columns)
+                ):
+                    return False
+    return True
+
+
+def _values(contents: Contents, source: Source, columns: Sequence[str]) -> list[Row]:
+    places = [source.names.index(name) for name in columns]
+    return [tuple(row[place] for place in places) for row in contents.rows.get(source.id, {}).values()]

@@ -1,0 +1,85 @@
+"""The law of snapshots (SCD type 2): one row for each version of each key, without gap or overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from campaign.dbt.differences import Table
+from campaign.dbt.project import Model
+from reports.figures import plural
+
+Row = tuple[str | None, ...]
+
+FROM, TO, DELETED = "dbt_valid_from", "dbt_valid_to", "dbt_is_deleted"
+
+
+@dataclass(slots=True)
+class Versions:
+    """What the query of a snapshot gave after each run: its columns and rows."""
+
+    states: list[tuple[tuple[str, ...], tuple[Row, ...]]] = field(default_factory=list)
+
+
+def broken_law(model: Model, versions: Versions, found: Table | None, failed: str | None) -> str:
+    """What is wrong with a snapshot's table, in one sentence; empty where the law holds."""
+    if failed is not None:
+        return f"the run failed: {failed}"
+    if found is None or not versions.states:
+        return "the run left no table"
+    columns = [name for name in versions.states[-1][0] if name in found.columns]
+    key = [name.lower() for name in model.key]
+    if not key or not set(key) <= set(columns):
+        return ""
+    expected = histories(versions, columns, key)
+    stored: dict[Row, list[dict[str, str | None]]] = {}
+    for row in found.rows:
+        values = dict(zip(found.columns, row, strict=True))
+        if values.get(DELETED) != "True":
+            stored.setdefault(tuple(values[name] for name in key), []).append(values)
+    for each in sorted(expected.keys() | stored.keys(), key=str):
+        if wrong := of_key(expected.get(each, []), stored.get(each, []), columns):
+            return f"key {', '.join(str(value) for value in each)}: {wrong}"
+    return ""
+
+
+def histories(versions: Versions, columns: Sequence[str], key: Sequence[str]) -> dict[Row, list[Row | None]]:
+    """The versions of each key in the order of the runs, each once; None where the key was gone."""
+    found: dict[Row, list[Row | None]] = {}
+    for names, rows in versions.states:
+        now: dict[Row, Row] = {}
+        for row in rows:
+            values = dict(zip(names, row, strict=True))
+            now[tuple(values.get(name) for name in key)] = tuple(values.get(name) for name in columns)
+        for each in found.keys() | now.keys():
+            history = found.setdefault(each, [])
+            if (state := now.get(each)) != (history[-1] if history else None):
+                history.append(state)
+    return found
+
+
+def of_key(expected: list[Row | None], stored: list[dict[str, str | None]], columns: Sequence[str]) -> str:
+    """What is wrong with the rows of one key, or an empty text."""
+    ordered = sorted(stored, key=lambda row: (row[FROM] or "", row[TO] is None, row[TO] or ""))
+    versions = [tuple(row[name] for name in columns) for row in ordered]
+    places = [place for place, each in enumerate(expected) if each is not None]
+    wanted = [each for each in expected if each is not None]
+    if versions != wanted:
+        return (
+            f"the runs saw {plural(len(wanted), 'version')}, {plural(len(versions), 'row')} are stored"
+            if len(wanted) != len(versions)
+            else "a stored version is not what the run saw"
+        )
+    for number, (row, after) in enumerate(pairwise(ordered)):
+        gone = expected[places[number] + 1] is None
+        if row[TO] is None:
+            return "two rows are current"
+        end, begin = row[TO] or "", after[FROM] or ""
+        if end > begin or (end != begin and not gone):
+            return f"one version ends at {end}, the next begins at {begin}"
+    if expected[-1] is not None and ordered[-1][TO] is not None:
+        return "no row is current"
+    if expected[-1] is None and ordered[-1][TO] is None:
+        return "the row is gone from the source, and is still current"
+    return ""

@@ -1,0 +1,112 @@
+"""Trials: rows of sources at the start, and what happens to them between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from campaign.dbt.kinds import Kind
+from campaign.dbt.project import Project, SourceColumn
+from campaign.dbt.rows import NULL
+
+Row = tuple[str, ...]
+"""The SQL literals of a row, in the order of the columns."""
+
+NEW_COLUMN = SourceColumn("dvs_new", "INTEGER", False)
+"""The column that a source gets when its schema changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Writes the row with a number: appended if the number is new, else updated."""
+
+    source: str
+    number: int
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Deletes the row with a number."""
+
+    source: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Widened:
+    """Adds `NEW_COLUMN`, which is NULL in the rows that are there."""
+
+    source: str
+
+
+Change = Put | Gone | Widened
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Changes, and the run after them.
+
+    `stop_at`: the statement of the models at which a first run is stopped; a second one follows. `second`:
+    another run is started when this one has reached the statement.
+    """
+
+    changes: tuple[Change, ...]
+    stop_at: int | None = None
+    second: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One kind of change on one source. `late`: how late its rows arrive, in minutes."""
+
+    kind: Kind
+    source: str
+    start: tuple[Put, ...]
+    rounds: tuple[Round, ...]
+    late: int | None = None
+
+    @property
+    def source_rows(self) -> int:
+        """How many different rows the trial has."""
+        puts = [c for r in self.rounds for c in r.changes if isinstance(c, Put)]
+        return len({(put.source, put.number) for put in (*self.start, *puts)})
+
+
+@dataclass(slots=True)
+class Contents:
+    """What the sources hold at one time. `widened`: those that have got `NEW_COLUMN`."""
+
+    rows: dict[str, dict[int, Row]] = field(default_factory=dict)
+    widened: set[str] = field(default_factory=set)
+
+    def apply(self, change: Change) -> None:
+        """Makes a change; an update or a delete of a row that is not there is none."""
+        match change:
+            case Put(source, number, row):
+                self.rows.setdefault(source, {})[number] = row
+            case Gone(source, number):
+                self.rows.get(source, {}).pop(number, None)
+            case Widened(source):
+                self.widened.add(source)
+            case _:
+                assert_never(change)
+
+
+def load_statements(project: Project, contents: Contents, sources: Sequence[str]) -> list[str]:
+    """SQL that makes some sources hold what `contents` says; keys are kept by the trials themselves."""
+    statements = []
+    for id_ in sources:
+        source = project.sources[id_]
+        columns = [*source.columns, *([NEW_COLUMN] if id_ in contents.widened else [])]
+        parts = [f'"{c.name}" {c.type}{" NOT NULL" if c.required else ""}' for c in columns]
+        parts += [
+            check if check.upper().startswith("CHECK") else f"CHECK ({check})" for check in source.checks
+        ]
+        statements.append(f"CREATE OR REPLACE TABLE {source.relation} ({', '.join(parts)})")
+        rows = [row + (NULL,) * (len(columns) - len(row)) for row in contents.rows.get(id_, {}).values()]
+        if rows:
+            values = ", ".join(f"({', '.join(row)})" for row in rows)
+            statements.append(f"INSERT INTO {source.relation} VALUES {values}")
+    return statements

@@ -1,0 +1,149 @@
+"""What `dvs dbt` found, as a page, as Markdown, as JUnit XML, and as scripts that need dbt only."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from reports import markdown
+from reports.documents import DbtCellDocument, DbtDocument, DbtModelDocument, DbtReproductionDocument
+from reports.figures import plural
+from reports.junit import Case, CaseVerdict, Suite, junit_xml
+
+SIGNS = {"equal": "=", "differs": "differs", "not applicable": "", "undecided": "?"}
+"""A verdict in a cell of the table."""
+
+
+def heading(kind: str) -> str:
+    """A kind of change as the heading of a column."""
+    return kind.replace("_", " ")
+
+
+def cell_text(cell: DbtCellDocument) -> str:
+    """A cell in few characters; a broken promise is loud."""
+    if cell["verdict"] != "differs":
+        return SIGNS[cell["verdict"]]
+    return "WRONG" if cell["broken_promise"] else SIGNS["differs"]
+
+
+def headline(document: DbtDocument) -> str:
+    """The result in one sentence."""
+    broken = [name for name, model in document["models"].items() if broken_kinds(model)]
+    shown = f"{plural(len(document['models']), 'model')}, {plural(document['trials'], 'trial')}"
+    if broken:
+        return f"{', '.join(broken)}: wrong although the promises were kept ({shown})"
+    if document["decision"] == "undecided":
+        return f"Undecided: not every kind of change was judged ({shown})"
+    return f"No difference within the promises ({shown})"
+
+
+def broken_kinds(model: DbtModelDocument) -> list[str]:
+    """The kinds of change under which a model breaks what its promises allow."""
+    return [kind for kind, cell in model["changes"].items() if cell["broken_promise"]]
+
+
+def story(reproduction: DbtReproductionDocument) -> Iterator[str]:
+    """The lines of a reproduction: the source rows run by run, then what the model lacks and has too much."""
+    for number, run in enumerate(reproduction["runs"]):
+        yield from run["lines"]
+        if run["twice"]:
+            yield "-- dbt runs twice at once"
+        elif run["stop_at"] is not None:
+            yield f"-- dbt runs, is stopped at statement {run['stop_at']} of the models, and runs again"
+        else:
+            yield "-- dbt runs for the first time" if not number else "-- dbt runs"
+    for what, rows in (("missing", reproduction["missing"]), ("too many", reproduction["extra"])):
+        for row in rows:
+            pairs = (f"{name} {value}" for name, value in zip(reproduction["columns"], row, strict=True))
+            yield f"{what}: {', '.join(pairs)}"
+    if reproduction["lost"]:
+        yield f"missing columns: {', '.join(reproduction['lost'])}"
+    if reproduction["added"]:
+        yield f"columns too many: {', '.join(reproduction['added'])}"
+    if reproduction["error"]:
+        yield reproduction["error"]
+    if reproduction["inherited"]:
+        yield f"differs too, and is read: {', '.join(reproduction['inherited'])}"
+
+
+def dbt_page(document: DbtDocument, folders: Mapping[tuple[str, str], str]) -> str:
+    """The HTML page: one file without requests or scripts. `folders`: of reproductions, by model and kind."""
+    environment = Environment(
+        loader=PackageLoader("reports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    environment.filters.update(heading=heading, cell=cell_text, story=lambda each: "\n".join(story(each)))
+    template = environment.get_template("dbt.html.j2")
+    return template.render(found=document, headline=headline(document), folders=folders, broken=broken_kinds)
+
+
+def dbt_markdown(document: DbtDocument) -> str:
+    """The result as Markdown: the table, what each model needs, and the broken promises in full."""
+    kinds = [*document["kinds"]]
+    rows = [
+        [markdown.code(name), *(cell_text(model["changes"][kind]) for kind in kinds)]
+        for name, model in document["models"].items()
+    ]
+    parts = [
+        f"### dvs dbt: {markdown.plain(headline(document))}",
+        markdown.table(["model", *map(heading, kinds)], rows),
+        "\n".join(f"- {markdown.plain(model['needs'])}" for model in document["models"].values()),
+    ]
+    for name, model in document["models"].items():
+        for kind in broken_kinds(model):
+            reproduction = model["changes"][kind]["reproduction"]
+            if reproduction is not None:
+                parts.append(f"**{markdown.plain(name)}, {heading(kind)}**")
+                parts.append(markdown.fence("\n".join(story(reproduction))))
+    return "\n\n".join(parts) + "\n"
+
+
+def dbt_junit(document: DbtDocument) -> str:
+    """One suite for each model, one case for each kind of change."""
+    return junit_xml(
+        Suite(f"dvs dbt: {name}", tuple(_case(kind, cell) for kind, cell in model["changes"].items()))
+        for name, model in document["models"].items()
+    )
+
+
+def _case(kind: str, cell: DbtCellDocument) -> Case:
+    details = "" if cell["reproduction"] is None else "\n".join(story(cell["reproduction"]))
+    shown = plural(cell["trials"], "trial")
+    match cell["verdict"]:
+        case "differs" if cell["broken_promise"]:
+            return Case(kind, 0.0, CaseVerdict.FAILED, "differs, though the promises were kept", details)
+        case "differs":
+            return Case(kind, 0.0, CaseVerdict.PASSED, f"differs; nothing was promised ({shown})", details)
+        case "equal":
+            return Case(kind, 0.0, CaseVerdict.PASSED, f"equal in {shown}")
+        case "not applicable":
+            return Case(kind, 0.0, CaseVerdict.SKIPPED, cell["reason"])
+        case _:
+            return Case(kind, 0.0, CaseVerdict.ERROR, "not judged: the budget was spent")
+
+
+def reproduce_sh(
+    name: str, kind: str, reproduction: DbtReproductionDocument, project: str, profile: Mapping[str, object]
+) -> str:
+    """A script that shows one difference with dbt alone, on databases in a folder of its own.
+
+    `profile`: a profile of dbt that holds one target, without its path.
+    """
+    environment = Environment(loader=PackageLoader("reports"), autoescape=False, undefined=StrictUndefined)
+    environment.filters["quoted"] = shlex.quote
+    environment.filters["sql"] = _sql
+    lines = ["# " + line for line in story(reproduction)]
+    return environment.get_template("reproduce.sh.j2").render(
+        stops=any(run["stop_at"] is not None for run in reproduction["runs"]),
+        name=name,
+        kind=heading(kind),
+        story=lines,
+        found=reproduction,
+        project=project,
+        profile=profile,
+    )
+
+
+def _sql(statements: Sequence[str]) -> str:
+    return "".join(f"{statement};\n" for statement in statements)
