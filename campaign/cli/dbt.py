@@ -82,7 +82,7 @@ def command(
         vars=names["vars_"],
     )
     limits = Limits(seed, trials, rounds, budget or 600.0, workers)
-    with steps_of("dbt", quiet=as_json) as progress:
+    with options.interruptible(), steps_of("dbt", quiet=as_json) as progress:
         found = search(
             target,
             limits,

@@ -98,7 +98,8 @@ def needs(model: Model, cells: Mapping[Kind, CellOf]) -> str:
     wrong = [kind for kind, cell in cells.items() if cell.verdict is CellVerdict.DIFFERS]
     judged = any(cell.trials for cell in cells.values())
     if not judged:
-        return f"Nothing can be said of {model.name}: no change could be judged."
+        reason = next((cell.reason for cell in cells.values() if cell.reason), "no change could be judged")
+        return f"Nothing can be said of {model.name}: {reason}."
     if not wrong:
         return (
             f"{model.name} needs nothing: it was equal to its full refresh after every change that was tried."

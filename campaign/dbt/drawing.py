@@ -8,7 +8,7 @@ from itertools import count
 from random import Random
 
 from campaign.dbt.kinds import Kind
-from campaign.dbt.project import ForeignKey, Project, Source
+from campaign.dbt.project import ForeignKey, Project, Source, SourceColumn
 from campaign.dbt.rows import DAY, NEWEST, NULL, Clock, Domains, value_of
 from campaign.dbt.trials import Change, Contents, Gone, Put, Round, Row, Trial, Widened
 
@@ -19,7 +19,7 @@ STEPS = (1, 60, DAY)
 """How much newer than all others an appended row is, in minutes."""
 
 AGES = (1, 60, DAY, 10 * DAY)
-"""How much older than the newest the other rows at the start are, in minutes: within lookback windows or not."""
+"""How much older than the newest the other rows at the start are, in minutes: in a lookback window or not."""
 
 STATEMENTS = 5
 """About how many statements a model takes; a run is stopped at one of them."""
@@ -44,7 +44,8 @@ class NotPossible(Exception):
 class Drawing:
     """Draws one trial on a source. `key`: the columns by which its rows are told apart.
 
-    `newest`: the newest tick of the clocks. `numbers`: those of the next rows.
+    `merged`: columns of models' keys, which are NULL only where the kind of change says so. `newest`: the
+    newest tick of the clocks. `numbers`: those of the next rows.
     """
 
     random: Random
@@ -52,6 +53,7 @@ class Drawing:
     source: Source
     key: tuple[str, ...]
     domains: Domains
+    merged: frozenset[str] = frozenset()
     contents: Contents = field(default_factory=Contents)
     newest: int = NEWEST
     numbers: Iterator[int] = field(default_factory=count)
@@ -82,9 +84,7 @@ class Drawing:
         clock = self.clock(source)
         taken = list(self.contents.rows.get(source.id, {}).values())
         for attempt in range(60):
-            values = {
-                c.name: self.domains.draw(self.random, c.name, c.type, c.required) for c in source.columns
-            }
+            values = {column.name: self._value(column) for column in source.columns}
             for foreign in source.foreign:
                 values |= self._reference(source, foreign)
             for key in self._keys(source):
@@ -120,14 +120,16 @@ class Drawing:
         values = dict(zip(source.names, row, strict=False))
         for _ in range(30):
             for column in self.random.sample(usable, self.random.randint(1, len(usable))):
-                values[column.name] = self.domains.draw(
-                    self.random, column.name, column.type, column.required
-                )
+                values[column.name] = self._value(column)
             if tuple(values.values()) != row[: len(source.names)]:
                 break
         if tick is not None and clock is not None and source.clock is not None:
             values[source.clock] = clock.literal(tick)
         return self.write(Put(source.id, number, tuple(values.values())))
+
+    def _value(self, column: SourceColumn) -> str:
+        required = column.required or column.name in self.merged
+        return self.domains.draw(self.random, column.name, column.type, required)
 
     def unreferenced(self) -> int:
         """The number of a row that no declared foreign key refers to. Raises NotPossible."""
@@ -259,7 +261,8 @@ def _deleted(drawing: Drawing, _late: int) -> Iterator[Change]:
 
 def _null_key(drawing: Drawing, _late: int) -> Iterator[Change]:
     source = drawing.source
-    free = [name for name in drawing.key if not source.column(name).required]
+    keys = {*drawing.key, *drawing.merged}
+    free = [column.name for column in source.columns if column.name in keys and not column.required]
     if not free:
         raise NotPossible(f"{source.name} has no key that may be NULL")
     yield drawing.put(source, drawing.later(), {drawing.random.choice(free): NULL})

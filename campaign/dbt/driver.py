@@ -21,6 +21,16 @@ Answer = dict[str, Any]
 TARGETS = ("duckdb",)
 """The types of targets that run without a network or a server."""
 
+COMPILED: dict[str, Any] = {
+    "compiled": False,
+    "compiled_code": None,
+    "compiled_path": None,
+    "extra_ctes": list,
+    "extra_ctes_injected": False,
+    "_pre_injected_sql": None,
+}
+"""The fields of a node that compiling sets, with their values before it."""
+
 PLANTED = "dvs stops this run here"
 """The error of a run that is stopped on purpose."""
 
@@ -76,6 +86,8 @@ class Driver:
             ) from error
         os.environ.update(DBT_SEND_ANONYMOUS_USAGE_STATS="false", DO_NOT_TRACK="1")
         project, work = Path(request["project"]).resolve(), Path(request["work"])
+        if not project.is_dir():
+            raise Refused(f"{project}: there is no such folder")
         os.chdir(project)
         self.write_profile(request, project, work)
         self.common = [
@@ -130,10 +142,11 @@ class Driver:
             raise Refused(f"{file} cannot be read: {one_line(error)}") from error
         if not profile:
             raise Refused(f"{file} has no profile {name!r}, which dbt_project.yml names")
-        target = str(request.get("dbt_target") or profile.get("target") or "default")
+        target = str(request.get("dbt_target") or rendered(profile.get("target")) or "default")
         output = (profile.get("outputs") or {}).get(target)
         if not output:
             raise Refused(f"{file}: the profile {name} has no output {target!r}")
+        output = rendered(output)
         kind = output.get("type")
         path = str(output.get("path") or ":memory:")
         if kind not in TARGETS:
@@ -186,6 +199,11 @@ class Driver:
         """Runs a command of dbt on the manifest that was parsed."""
         from dbt.cli.main import dbtRunner
 
+        for node in self.manifest.nodes.values():
+            # What the last command compiled; else dbt takes the CTEs of ephemeral models for injected.
+            for name, value in COMPILED.items():
+                if hasattr(node, name):
+                    setattr(node, name, value() if callable(value) else value)
         return dbtRunner(manifest=self.manifest).invoke([*arguments, *self.common])
 
     def run(self, request: Request) -> Answer:
@@ -263,6 +281,25 @@ class Driver:
             return {"tables": described_tables(connection)}
 
 
+def rendered(value: Any) -> Any:
+    """A value of a profile with its `{{ env_var(..) }}` replaced. Raises Refused: a variable is not set."""
+    import jinja2
+
+    def env_var(name: str, default: str | None = None) -> str:
+        found = os.environ.get(name, default)
+        if found is None:
+            raise Refused(f"the profile reads the environment variable {name}, which is not set; set it")
+        return found
+
+    if isinstance(value, dict):
+        return {key: rendered(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [rendered(part) for part in value]
+    if isinstance(value, str) and "{" in value:
+        return jinja2.Environment().from_string(value).render(env_var=env_var)  # no HTML
+    return value
+
+
 def selection(request: Request) -> list[str]:
     """The arguments that select models."""
     return ["--select", *request["select"]] if request.get("select") else []
@@ -292,7 +329,7 @@ def described(manifest: Any) -> Answer:
                         for key in (
                             "materialized",
                             "unique_key",
-                            "strategy",
+                            "incremental_strategy",
                             "updated_at",
                             "location",
                             "meta",

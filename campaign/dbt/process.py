@@ -49,6 +49,11 @@ class Dbt:
         """The answer to a request. Raises DbtBroken."""
         return self._checked(lambda: self.child.ask({"do": do, **request}, REQUEST_LIMIT_S))
 
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self.child.process.poll() is None
+
     def go_on(self) -> dict[str, Any]:
         """Lets a run that was paused go on, and returns its answer. Raises DbtBroken."""
         return self._checked(lambda: self.child.ask("go on", REQUEST_LIMIT_S))

@@ -151,10 +151,10 @@ def read_model(node: Mapping[str, Any], of_user: Mapping[str, Any]) -> Model:
         raise CampaignError(f"{where}: `dvs` has {strangers[0]!r}; it knows `promises` and `ignore`")
     key = config.get("unique_key") or ()
     left_out = ""
-    if node["language"] != "sql":
-        left_out = "it is written in Python"
-    elif config.get("materialized") == "external" and config.get("location"):
+    if config.get("materialized") == "external" and config.get("location"):
         left_out = "it writes a file of its own (`location`)"
+    elif config.get("incremental_strategy") == "microbatch":
+        left_out = "its batches follow the clock of the machine (microbatch), which trials do not"
     version = node.get("version")
     return Model(
         id=node["id"],

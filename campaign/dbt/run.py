@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -115,9 +116,9 @@ class Runner:
             with dbt_process(self.dbt.target, self.dbt.folder) as other:
                 second = Runner(other, self.project, self.ignored)
                 wrong = failures(second.ask_build(models))
-                note = f"the second run failed: {next(iter(wrong.values()))}" if wrong else ""
+                note = second_failed(next(iter(wrong.values()))) if wrong else ""
         except (DbtBroken, CampaignError) as error:
-            note = f"the second run failed: {error}"
+            note = second_failed(str(error))
         return self.dbt.go_on(), note
 
     def build(self, models: Sequence[Model], *arguments: str, stop_at: int | None = None) -> dict[str, Any]:
@@ -190,6 +191,11 @@ class Runner:
         found = self.answers({id_: text for id_, text in compiled.items() if text})
         for id_, table in found.items():
             snapshots[id_].states.append((table.columns, table.rows))
+
+
+def second_failed(error: str) -> str:
+    """The note on a second run that failed loudly, without the paths and numbers of this run."""
+    return "the second run failed: " + re.split(r"""["/(]""", error)[0].strip()
 
 
 def failures(answer: Mapping[str, Any]) -> dict[str, str]:

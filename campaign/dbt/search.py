@@ -7,19 +7,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 from campaign.dbt.answers import CellOf, Found
-from campaign.dbt.differences import Difference, Equal, NotJudged
+from campaign.dbt.differences import Difference, Equal, NotJudged, Seen
 from campaign.dbt.drawing import Drawing, NotPossible, draw, key_of
 from campaign.dbt.kinds import Kind
 from campaign.dbt.process import DbtBroken, Target, dbt_process
 from campaign.dbt.project import Source
 from campaign.dbt.run import Rejected, Runner
 from campaign.dbt.smaller import shrink
-from campaign.dbt.trials import Trial
+from campaign.dbt.trials import Round, Trial
 from campaign.dbt.world import World, in_order, learned, made_ready, opened
 from campaign.errors import CampaignError
 
@@ -32,7 +32,7 @@ ENOUGH = 3
 PROGRESS_S = 5.0
 """Seconds between two lines of progress."""
 
-TWO_RUNS = 2
+TWO_RUNS = 1
 """Trials with two runs at once: each starts a further process."""
 
 
@@ -51,14 +51,15 @@ class Limits:
 class Pair:
     """A kind of change on a source, and the models that are judged after it.
 
-    `key`: the columns by which its rows are told apart. `others`: further sources of the models. `size`: how
-    many models a run builds.
+    `key`: the columns by which its rows are told apart. `merged`: those that stand in a `unique_key`.
+    `others`: further sources of the models. `size`: how many models a run builds.
     """
 
     kind: Kind
     source: Source
     models: tuple[str, ...]
     key: tuple[str, ...]
+    merged: frozenset[str]
     others: tuple[Source, ...]
     size: int
 
@@ -94,7 +95,8 @@ def pairs_of(world: World, answers: dict[str, dict[Kind, CellOf]], kinds: Sequen
             key = key_of(project, source, models)
             size = len({each.id for id_ in models for each in project.above(id_)})
             others = [each for each in project.sources_of(models) if each.id != source.id]
-            pair = Pair(kind, source, models, key, tuple(in_order(others)), size)
+            merged = frozenset(name for id_ in models for name in project.models[id_].key)
+            pair = Pair(kind, source, models, key, merged, tuple(in_order(others)), size)
             try:
                 drawn(world, pair, 0, 0, 1)
             except NotPossible as error:
@@ -118,7 +120,7 @@ def drawn(world: World, pair: Pair, seed: int, number: int, rounds: int, redraw:
     for attempt in range(10):
         random = Random(f"{seed}/{pair.kind.value}/{pair.source.name}/{number}/{redraw}/{attempt}")
         try:
-            drawing = Drawing(random, world.project, pair.source, pair.key, world.domains)
+            drawing = Drawing(random, world.project, pair.source, pair.key, world.domains, pair.merged)
             return draw(drawing, pair.kind, pair.others, rounds=rounds, models=pair.size)
         except NotPossible as error:
             problem = error
@@ -136,6 +138,7 @@ class Search:
     started: float
     progress: Callable[[str, int], None]
     shown: float = 0.0
+    stopped: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
     next_number: dict[int, int] = field(default_factory=dict)
     trials: int = 0
@@ -158,8 +161,8 @@ class Search:
             return self.pairs[at], number
 
     def over(self) -> bool:
-        """Whether the budget is spent."""
-        return time.monotonic() - self.started > self.limits.budget
+        """Whether the budget is spent, or the user has stopped the search."""
+        return self.stopped or time.monotonic() - self.started > self.limits.budget
 
     def show(self, what: str, left: int) -> None:
         """Shows progress, now and then."""
@@ -178,29 +181,47 @@ class Search:
         while (job := self.job()) is not None:
             pair, number = job
             try:
-                trial, seen = self.one(runner, pair, number)
+                seen = self.one(runner, pair, number)
             except (DbtBroken, Rejected, NotPossible) as error:
                 with self.lock:
                     self.broken.append(f"{pair.kind.value} on {pair.source.name}: {error}")
+                if not runner.dbt.alive:
+                    return
                 continue
             with self.lock:
                 self.trials += 1
                 self.show("comparing", sum(self._left(at, pair) for at, pair in enumerate(self.pairs)))
                 for id_ in pair.models:
-                    self.judge(self.answers[id_][pair.kind], number, trial, seen[id_])
+                    for kind, of, what in seen[id_]:
+                        self.judge(self.answers[id_][kind], number, of, what)
 
-    def one(self, runner: Runner, pair: Pair, number: int) -> tuple[Trial, Mapping[str, Any]]:
-        """A trial and what was seen; drawn again where the database refuses its rows."""
+    def one(self, runner: Runner, pair: Pair, number: int) -> dict[str, list[tuple[Kind, Trial, Seen]]]:
+        """What was seen of each model, and of which kind it is; drawn again where rows are refused.
+
+        Where a run failed, or two ran at once, and a model differs, the same rows are tried without: if it
+        differs then too, the difference is that of appended rows.
+        """
         problem = Rejected("")
         for redraw in range(REDRAWS):
             trial = drawn(self.world, pair, self.limits.seed, number, self.limits.rounds, redraw)
             try:
-                return trial, runner.run(trial, pair.models)
+                seen = runner.run(trial, pair.models)
+                break
             except Rejected as error:
                 problem = error
-        raise problem
+        else:
+            raise problem
+        found = {id_: [(pair.kind, trial, seen[id_])] for id_ in pair.models}
+        wrong = [id_ for id_ in pair.models if isinstance(seen[id_], Difference)]
+        if wrong and pair.kind in (Kind.FAILED_RUN, Kind.TWO_RUNS):
+            plain = replace(trial, kind=Kind.APPENDED, rounds=tuple(Round(r.changes) for r in trial.rounds))
+            for id_, what in runner.run(plain, wrong).items():
+                if id_ in wrong and isinstance(what, Difference):
+                    reason = NotJudged("it differs already where rows are only appended")
+                    found[id_] = [(pair.kind, trial, reason), (Kind.APPENDED, plain, what)]
+        return found
 
-    def judge(self, cell: CellOf, number: int, trial: Trial, seen: object) -> None:
+    def judge(self, cell: CellOf, number: int, trial: Trial, seen: Seen) -> None:
         """Notes what was seen of a model."""
         match seen:
             case Equal(note):
@@ -287,15 +308,20 @@ def search(
 
         runners = [opened_runner(number) for number in range(limits.workers)]
         with ThreadPoolExecutor(limits.workers) as pool:
-            list(pool.map(state.work, runners))
-            todo = [
-                (id_, kind) for id_, cells in answers.items() for kind, cell in cells.items() if cell.differs
-            ]
-            list(pool.map(lambda runner: state.shrink(runner, todo), runners))
+            try:
+                list(pool.map(state.work, runners))
+                todo = [
+                    (id_, kind) for id_, cells in answers.items() for kind in cells if cells[kind].differs
+                ]
+                list(pool.map(lambda runner: state.shrink(runner, todo), runners))
+            except BaseException:
+                # Else Ctrl-C would wait for all trials.
+                state.stopped = True
+                raise
     for id_ in project.selected:
         if id_ not in answers:
             reason = world.wrong.get(id_) or project.models[id_].left_out
-            answers[id_] = {kind: CellOf(reason=reason) for kind in kinds}
+            answers[id_] = {kind: CellOf(applicable=True, reason=reason) for kind in kinds}
     ordered = {id_: answers[id_] for id_ in project.selected}
     return Searched(
         world,

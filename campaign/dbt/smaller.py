@@ -47,16 +47,20 @@ def _fewer_rows(trial: Trial) -> Iterator[Trial]:
     for put in _puts(trial):
         if not any(put.number in group for group in groups.values()):
             groups.setdefault((put.source, put.row), []).append(put.number)
-    kept = _newest(trial)
+    kept = _kept(trial)
     for dropped in chunks([tuple(group) for group in groups.values() if kept not in group]):
         yield _without(trial, {number for group in dropped for number in group})
 
 
-def _newest(trial: Trial) -> int | None:
-    """The row without which a late row would not be late, nor an equal clock value equal."""
-    if trial.kind not in (Kind.APPENDED_LATE, Kind.EQUAL_CLOCK):
-        return None
-    return [put.number for put in trial.start if put.source == trial.source][-1]
+def _kept(trial: Trial) -> int | None:
+    """The row that stays: the newest at the start where others are late or as new, else the last.
+
+    Without it the first run would see an empty source, which is another mistake than the one that was found.
+    """
+    rows = [put.number for put in trial.start if put.source == trial.source]
+    needed = trial.kind in (Kind.APPENDED_LATE, Kind.EQUAL_CLOCK) or len(rows) == 1
+    changed = {change.number for each in trial.rounds for change in each.changes if hasattr(change, "number")}
+    return rows[-1] if rows and (needed or not changed.intersection(rows)) else None
 
 
 def _without(trial: Trial, numbers: set[int]) -> Trial:

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from random import Random
 from typing import Any
 
 from campaign.dbt.differences import Table, compare
 from campaign.dbt.drawing import Drawing, NotPossible
 from campaign.dbt.process import Dbt, DbtBroken
-from campaign.dbt.project import Project, Source, read_project, with_sources
+from campaign.dbt.project import Model, Project, Source, read_project, with_sources
 from campaign.dbt.reading import Read, Roles, plain, read_text, roles, with_clocks
 from campaign.dbt.rows import DAY, NEWEST, Domains
-from campaign.dbt.run import Runner, failures
+from campaign.dbt.run import Rejected, Runner, failures
 from campaign.dbt.trials import Contents
 from campaign.errors import CampaignError
 
 BASE = dt.date(2024, 1, 1)
 """The day from which clock values are counted, unless a condition reads the current time."""
+
+ATTEMPTS = 20
+"""How often rows are drawn again that the database refuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,45 +69,75 @@ def made_ready(dbt: Dbt) -> None:
 
 
 def learned(dbt: Dbt, project: Project, seed: int) -> World:
-    """Builds the models a few times, to know their texts, and what differs without any change."""
+    """Builds the models a few times, to know their texts, and what differs without any change.
+
+    Raises DbtBroken and Rejected.
+    """
     runner = Runner(dbt, project, {})
-    models = [model for id_ in project.selected for model in project.above(id_)]
-    models = [model for id_, model in project.models.items() if model in models]
-    sources = list(project.sources)
+    wanted = {model.id for id_ in project.selected for model in project.above(id_)}
+    models = [model for id_, model in project.models.items() if id_ in wanted]
     runner.clear(models, snapshots=True)
-    runner.load(Contents(), sources)
+    runner.load(Contents(), list(project.sources))
     first = runner.build(models)
-    empty = failures(first)
     texts = {id_: each["compiled"] for id_, each in first["results"].items() if each["compiled"]}
-    again = runner.build(models)
-    reads = _reads(project, again, texts)
+    reads = _reads(project, runner.build(models), texts)
     project = with_clocks(project, reads)
-    timed = any(read.timed for read in reads.values())
-    base = dt.datetime.now(tz=dt.UTC).date() - dt.timedelta(days=NEWEST // DAY) if timed else BASE
-    constants: dict[str, list[str]] = {}
-    for read in reads.values():
-        for name, values in read.constants.items():
-            constants.setdefault(name, []).extend(values)
-    domains = Domains(base, {name: tuple(dict.fromkeys(values)) for name, values in constants.items()})
-    runner = Runner(dbt, project, {})
-    ignored: dict[str, frozenset[str]] = {model.id: model.ignored for model in models}
-    wrong: dict[str, str] = {}
+    domains = _domains(reads.values())
+    ignored = {model.id: model.ignored for model in models}
+    failed: list[Mapping[str, str]] = []
+    unsteady: dict[str, str] = {}
     for number in range(2):
-        contents = _filled(Random(f"{seed}/{number}"), project, domains)
-        runner.load(contents, sources)
-        tables: list[Mapping[str, Table]] = []
-        for _ in range(2):
-            runner.clear(models, snapshots=True)
-            runner.build(models, "--full-refresh")
-            tables.append(runner.contents(models))
-            # The next full refresh must not begin in the same second.
-            time.sleep(1.1 if number == 0 else 0)
+        # The first two full refreshes must not be in the same second.
+        steady = _twice(Runner(dbt, project, {}), models, f"{seed}/{number}", domains, 0 if number else 1.1)
+        failed.append(steady.failed)
         for model in models:
-            if model.id in tables[0] and model.id in tables[1] and not model.is_snapshot:
-                more, reason = _unsteady(tables[0][model.id], tables[1][model.id], ignored[model.id])
+            if model.id in steady.first and model.id in steady.second and not model.is_snapshot:
+                more, reason = _unsteady(steady.first[model.id], steady.second[model.id], ignored[model.id])
                 ignored[model.id] |= more
-                wrong.update({model.id: reason} if reason else {})
-    return World(project, roles(project, reads), domains, ignored, wrong, empty)
+                unsteady.update({model.id: reason} if reason else {})
+    # Values that a model cannot take may be the reason of one failure, hardly of two.
+    never = {id_: reason for id_, reason in failed[0].items() if id_ in failed[1]}
+    return World(project, roles(project, reads), domains, ignored, never | unsteady, failures(first))
+
+
+def _domains(reads: Iterable[Read]) -> Domains:
+    constants: dict[str, dict[str, None]] = {}
+    timed = False
+    for read in reads:
+        timed = timed or read.timed
+        for name, values in read.constants.items():
+            constants.setdefault(name, {}).update(dict.fromkeys(values))
+    base = dt.datetime.now(tz=dt.UTC).date() - dt.timedelta(days=NEWEST // DAY) if timed else BASE
+    return Domains(base, {name: tuple(values) for name, values in constants.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class _Twice:
+    """What two full refreshes of the same sources gave, and the errors of the second."""
+
+    first: Mapping[str, Table]
+    second: Mapping[str, Table]
+    failed: Mapping[str, str]
+
+
+def _twice(runner: Runner, models: Sequence[Model], seed: str, domains: Domains, pause: float) -> _Twice:
+    """Builds the models twice over random rows. Raises DbtBroken, and Rejected after some attempts."""
+    for attempt in count():
+        try:
+            contents = _filled(Random(f"{seed}/{attempt}"), runner.project, domains)
+            runner.load(contents, list(runner.project.sources))
+            break
+        except Rejected:
+            if attempt == ATTEMPTS:
+                raise
+    tables: list[dict[str, Table]] = []
+    failed: dict[str, str] = {}
+    for _ in range(2):
+        runner.clear(models, snapshots=True)
+        failed = failures(runner.build(models, "--full-refresh"))
+        tables.append(runner.contents(models))
+        time.sleep(pause)
+    return _Twice(tables[0], tables[1], {id_: f"it cannot be built: {text}" for id_, text in failed.items()})
 
 
 def _reads(project: Project, answer: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Read]:
@@ -120,7 +154,7 @@ def _filled(random: Random, project: Project, domains: Domains) -> Contents:
     """A few rows for every source, those that are referred to first."""
     contents = Contents()
     for source in in_order(list(project.sources.values())):
-        drawing = Drawing(random, project, source, (), domains, contents)
+        drawing = Drawing(random, project, source, (), domains, contents=contents)
         for number in range(3):
             try:
                 drawing.put(source, NEWEST - number)
