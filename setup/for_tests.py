@@ -1,9 +1,10 @@
-"""Installs the Debian packages that only tests need, as root with apt-get: chromium and postgresql.
+"""Installs what only tests need: chromium and postgresql, as root with apt-get, and dbt in an environment.
 
 Elsewhere one line says what is missing, and those tests are skipped.
 """
 
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +18,11 @@ PACKAGES = (
     ("postgresql", ("initdb", "*/bin/initdb"), "tests on PostgreSQL"),
 )
 """Package, the programs of which one is enough, what is skipped without it."""
+
+DBT = Path(__file__).resolve().parent.parent / ".venv" / "dbt"
+"""The environment of dbt: its own, as a user's dbt is."""
+
+VERSIONS = Path(__file__).resolve().parent / "dbt.txt"
 
 
 def main():
@@ -32,7 +38,25 @@ def main():
     else:
         for package, tests in missing:
             note("there is no {0}; install it: `sudo apt-get install {0}`".format(package), tests)
+    install_dbt(DBT)
     return 0
+
+
+def install_dbt(folder):
+    """Makes an environment with dbt, unless it is there."""
+    done = folder / ".installed"
+    if done.exists() and done.read_text() == VERSIONS.read_text():
+        return
+    sys.stderr.write("installing dbt for tests ...\n")
+    python = str(folder / "bin" / "python")
+    pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", str(VERSIONS)]
+    for command in ([sys.executable, "-m", "venv", "--clear", str(folder)], pip):
+        outcome = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if outcome.returncode:
+            lines = outcome.stdout.decode(errors="replace").strip().splitlines() or ["no output"]
+            note("dbt is not installed ({0})".format(lines[-1]), "tests of dvs dbt")
+            return
+    done.write_text(VERSIONS.read_text())
 
 
 def there(program):

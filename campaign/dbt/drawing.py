@@ -21,6 +21,9 @@ STEPS = (1, 60, DAY)
 AGES = (1, 60, DAY, 10 * DAY)
 """How much older than the newest the other rows at the start are, in minutes: in a lookback window or not."""
 
+MEETING = 0.6
+"""How often a column takes a value that stands on the other side of a join."""
+
 STATEMENTS = 5
 """About how many statements a model takes; a run is stopped at one of them."""
 
@@ -84,7 +87,7 @@ class Drawing:
         clock = self.clock(source)
         taken = list(self.contents.rows.get(source.id, {}).values())
         for attempt in range(60):
-            values = {column.name: self._value(column) for column in source.columns}
+            values = {column.name: self._value(source, column) for column in source.columns}
             for foreign in source.foreign:
                 values |= self._reference(source, foreign)
             for key in self._keys(source):
@@ -92,8 +95,13 @@ class Drawing:
                 most = len(taken) + 1 + attempt // 4 if len(key) == 1 else 2 + attempt // 8
                 for name in key:
                     if not any(name in foreign.columns for foreign in source.foreign):
+                        linked = self._linked(source, name)
                         number = self.random.randint(1, most)
-                        values[name] = value_of(source.column(name).type, number, self.domains.base)
+                        values[name] = (
+                            self.random.choice(linked)
+                            if linked and self.random.random() < MEETING
+                            else value_of(source.column(name).type, number, self.domains.base)
+                        )
             if clock is not None and source.clock is not None:
                 values[source.clock] = clock.literal(tick)
             values |= fixed or {}
@@ -120,16 +128,32 @@ class Drawing:
         values = dict(zip(source.names, row, strict=False))
         for _ in range(30):
             for column in self.random.sample(usable, self.random.randint(1, len(usable))):
-                values[column.name] = self._value(column)
+                values[column.name] = self._value(source, column)
             if tuple(values.values()) != row[: len(source.names)]:
                 break
         if tick is not None and clock is not None and source.clock is not None:
             values[source.clock] = clock.literal(tick)
         return self.write(Put(source.id, number, tuple(values.values())))
 
-    def _value(self, column: SourceColumn) -> str:
+    def _value(self, source: Source, column: SourceColumn) -> str:
+        linked = self._linked(source, column.name)
+        if linked and self.random.random() < MEETING:
+            return self.random.choice(linked)
         required = column.required or column.name in self.merged
         return self.domains.draw(self.random, column.name, column.type, required)
+
+    def _linked(self, source: Source, name: str) -> list[str]:
+        """Values of columns of other sources that a column is compared with, so that joins meet."""
+        links = self.domains.links.get(name.lower(), frozenset())
+        return [
+            row[place]
+            for other in self.project.sources.values()
+            if other.id != source.id
+            for place, column in enumerate(other.names)
+            if column.lower() in links
+            for row in self.contents.rows.get(other.id, {}).values()
+            if row[place] != NULL
+        ]
 
     def unreferenced(self) -> int:
         """The number of a row that no declared foreign key refers to. Raises NotPossible."""

@@ -32,13 +32,14 @@ class Read:
 
     `driving`: those whose rows become its rows; `joined`: those that are only joined or looked up.
     `filtered`: columns that are compared with the model itself. `constants`: literals by column name.
-    `timed`: a condition depends on the time of the run.
+    `links`: names of columns that are compared with one another. `timed`: a condition depends on the time.
     """
 
     driving: frozenset[str]
     joined: frozenset[str]
     filtered: tuple[str, ...]
     constants: Mapping[str, tuple[str, ...]]
+    links: frozenset[tuple[str, str]]
     timed: bool
 
 
@@ -78,6 +79,7 @@ def read_text(text: str, itself: str) -> Read | None:
         frozenset(joined - {itself}),
         filtered,
         {name: tuple(found) for name, found in constants.items()},
+        frozenset(links(tree)),
         any(TIME.search(each.sql("duckdb")) for each in tree.find_all(*COMPARISONS, exp.Between)),
     )
 
@@ -134,6 +136,16 @@ def scope_name(scope: Scope) -> str:
     """The name of the CTE that a scope is, or an empty one."""
     parent = scope.expression.parent
     return parent.alias.lower() if isinstance(parent, exp.CTE) else ""
+
+
+def links(tree: exp.Expr) -> Iterator[tuple[str, str]]:
+    """The names of columns that are equal in a condition, or in USING, both ways."""
+    for each in tree.find_all(exp.EQ):
+        if isinstance(each.this, exp.Column) and isinstance(each.expression, exp.Column):
+            one, two = each.this.name.lower(), each.expression.name.lower()
+            yield from ((one, two), (two, one))
+    for join in tree.find_all(exp.Join):
+        yield from ((name.name.lower(), name.name.lower()) for name in join.args.get("using") or ())
 
 
 def literals(tree: exp.Expr) -> Iterator[tuple[str, str]]:

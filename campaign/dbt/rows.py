@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 from sqlglot import exp
@@ -103,6 +103,8 @@ def value_of(type_: str, number: int, base: dt.date) -> str:
 
 def nested(type_: str, number: int, base: dt.date) -> str:
     """The literal of a list, a struct or a map; text where the type is unknown."""
+    if array := re.fullmatch(r"(.+)\[(\d+)\]", type_):
+        return "[" + ", ".join([value_of(array[1], number, base)] * int(array[2])) + "]"
     try:
         tree = exp.DataType.build(type_, dialect="duckdb")
     except Exception:  # noqa: BLE001  # sqlglot raises its errors and Python's for types that it does not know
@@ -131,10 +133,14 @@ def letters(number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Domains:
-    """What columns hold. `constants`: literals that the models compare a column's name with."""
+    """What columns hold. `constants`: literals that the models compare a column's name with.
+
+    `links`: by the name of a column, those that it is compared with.
+    """
 
     base: dt.date
     constants: Mapping[str, Sequence[str]]
+    links: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def draw(self, random: Random, name: str, type_: str, required: bool) -> str:
         """The literal of a random value of a column that is neither key nor clock."""

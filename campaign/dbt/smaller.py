@@ -28,8 +28,8 @@ def shrink(project: Project, base: dt.date, trial: Trial, fails: Callable[[Trial
 
     reductions: tuple[Candidates[Trial], ...] = (
         _fewer_rounds,
-        _fewer_rows,
         _fewer_changes,
+        _fewer_rows,
         lambda smaller: _plainer_values(project, base, smaller),
     )
     return smallest(trial, reductions, failing, ATTEMPTS)
@@ -86,25 +86,32 @@ def _fewer_changes(trial: Trial) -> Iterator[Trial]:
 
 
 def _plainer_values(project: Project, base: dt.date, trial: Trial) -> Iterator[Trial]:
-    """Gives a column the same plain value in all rows, where it is no key, no reference and no clock."""
+    """Gives a column the same plain value in all rows, where it is no key and no clock.
+
+    A reference becomes NULL where it may be, so that the row that it refers to can go.
+    """
+    merged = {name for model in project.models.values() for name in model.key}
     for id_ in dict.fromkeys(put.source for put in _puts(trial)):
         source = project.sources[id_]
-        special = {source.clock, *(name for key in source.keys for name in key)}
-        special |= {name for key in source.foreign for name in key.columns}
+        keys = {source.clock, *merged, *(name for key in source.keys for name in key)}
+        references = {name for key in source.foreign for name in key.columns}
         for place, column in enumerate(source.columns):
-            plain = value_of(column.type, 1, base)
-            if column.name in special or all(p.row[place] == plain for p in _puts(trial) if p.source == id_):
-                continue
+            refers = column.name in references
+            plain = NULL if refers else value_of(column.type, 1, base)
+            same = all(put.row[place] == plain for put in _puts(trial) if put.source == id_)
+            if not same and column.name not in keys and not (refers and column.required):
+                yield _with_value(trial, id_, place, plain)
 
-            def plainer(put: Put, id_: str = id_, place: int = place, plain: str = plain) -> Put:
-                row = (*put.row[:place], plain, *put.row[place + 1 :])
-                return replace(put, row=row) if put.source == id_ else put
 
-            rounds = (
-                replace(each, changes=tuple(plainer(c) if isinstance(c, Put) else c for c in each.changes))
-                for each in trial.rounds
-            )
-            yield replace(trial, start=tuple(map(plainer, trial.start)), rounds=tuple(rounds))
+def _with_value(trial: Trial, source: str, place: int, value: str) -> Trial:
+    def changed(change: Change) -> Change:
+        if not isinstance(change, Put) or change.source != source:
+            return change
+        return replace(change, row=(*change.row[:place], value, *change.row[place + 1 :]))
+
+    start = tuple(put for each in trial.start if isinstance(put := changed(each), Put))
+    rounds = (replace(each, changes=tuple(map(changed, each.changes))) for each in trial.rounds)
+    return replace(trial, start=start, rounds=tuple(rounds))
 
 
 def _puts(trial: Trial) -> list[Put]:

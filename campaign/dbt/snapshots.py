@@ -67,7 +67,7 @@ def of_key(expected: list[Row | None], stored: list[dict[str, str | None]], colu
     wanted = [each for each in expected if each is not None]
     if versions != wanted:
         return (
-            f"the runs saw {plural(len(wanted), 'version')}, {plural(len(versions), 'row')} are stored"
+            f"the runs saw {plural(len(wanted), 'version')}, the table has {plural(len(versions), 'row')}"
             if len(wanted) != len(versions)
             else "a stored version is not what the run saw"
         )

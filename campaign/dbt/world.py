@@ -102,13 +102,20 @@ def learned(dbt: Dbt, project: Project, seed: int) -> World:
 
 def _domains(reads: Iterable[Read]) -> Domains:
     constants: dict[str, dict[str, None]] = {}
+    links: dict[str, set[str]] = {}
     timed = False
     for read in reads:
         timed = timed or read.timed
         for name, values in read.constants.items():
             constants.setdefault(name, {}).update(dict.fromkeys(values))
+        for one, two in read.links:
+            links.setdefault(one, set()).add(two)
     base = dt.datetime.now(tz=dt.UTC).date() - dt.timedelta(days=NEWEST // DAY) if timed else BASE
-    return Domains(base, {name: tuple(values) for name, values in constants.items()})
+    return Domains(
+        base,
+        {name: tuple(values) for name, values in constants.items()},
+        {name: frozenset(others) for name, others in links.items()},
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     program(tmp_path, "initdb", "exit 0")
+    monkeypatch.setattr(for_tests, "install_dbt", lambda folder: None)
     return tmp_path
 
 
@@ -91,3 +92,27 @@ def test_a_pattern_of_paths_is_looked_for(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "15").mkdir()
     program(tmp_path / "15", "initdb", "exit 0")
     assert for_tests.there("*/initdb")
+
+
+def test_dbt_gets_an_environment_of_its_own_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    versions, folder = tmp_path / "versions.txt", tmp_path / "dbt"
+    versions.write_text("")
+    monkeypatch.setattr(for_tests, "VERSIONS", versions)
+    for_tests.install_dbt(folder)
+    assert (folder / "bin" / "python").exists()
+    assert "installing dbt" in capsys.readouterr().err
+    for_tests.install_dbt(folder)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_dbt_that_cannot_be_installed_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    versions = tmp_path / "versions.txt"
+    versions.write_text(f"{tmp_path}/no-such-wheel.whl\n")
+    monkeypatch.setattr(for_tests, "VERSIONS", versions)
+    for_tests.install_dbt(tmp_path / "dbt")
+    assert "dbt is not installed (" in capsys.readouterr().err
+    assert not (tmp_path / "dbt" / ".installed").exists()

@@ -1,0 +1,250 @@
+"""`dvs dbt` on real dbt: the usual mistakes of examples/dbt_shop are found, and bad input is one line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner, Result
+
+from campaign.cli import main
+from campaign.dbt.answers import CellVerdict
+from campaign.dbt.kinds import Kind
+from campaign.dbt.process import Target
+from campaign.dbt.search import Limits, Searched, search
+from campaign.dbt.shown import decision_of, document
+from campaign.exit_codes import ExitCode
+from reports.documents import DbtDocument
+from tests.schemas import unlike
+from workload.outcomes.decision import Decision
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / ".venv" / "dbt" / "bin" / "python"
+SHOP = ROOT / "examples" / "dbt_shop"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not PYTHON.exists(), reason="no dbt: `python setup/for_tests.py` installs it"),
+]
+
+KINDS = (
+    *(Kind.APPENDED, Kind.APPENDED_LATE, Kind.UPDATED_WITHOUT_CLOCK, Kind.DELETED, Kind.NULL_CLOCK),
+    *(Kind.EQUAL_CLOCK, Kind.DIMENSION_CHANGED, Kind.SCHEMA_CHANGED, Kind.FAILED_RUN, Kind.TWO_RUNS),
+)
+
+
+def dvs_dbt(project: Path, *words: str) -> Result:
+    """`dvs dbt` with the dbt of the tests."""
+    return CliRunner().invoke(main, ["dbt", str(project), "--dbt-python", str(PYTHON), *words])
+
+
+@pytest.fixture(scope="module")
+def shop() -> Searched:
+    """The example, searched."""
+    limits = Limits(seed=1, trials=6, rounds=3, budget=3600.0, workers=2)
+    return search(Target(SHOP, str(PYTHON)), limits, schema=str(SHOP / "schema.sql"), kinds=KINDS)
+
+
+@pytest.fixture(scope="module")
+def shown(shop: Searched) -> DbtDocument:
+    """The document of the example."""
+    return document(shop, str(SHOP), 1)
+
+
+def verdicts(found: DbtDocument, model: str) -> dict[str, str]:
+    """The verdict of each kind of change on a model."""
+    return {kind: cell["verdict"] for kind, cell in found["models"][model]["changes"].items()}
+
+
+@pytest.mark.parametrize(
+    ("model", "differs", "equal"),
+    [
+        (
+            "orders_newest",
+            {"appended_late", "equal_clock", "deleted"},
+            {"appended", "failed_run", "two_runs"},
+        ),
+        ("orders_right", {"appended_late", "deleted"}, {"appended", "equal_clock", "failed_run"}),
+        ("orders_window", {"appended_late", "deleted"}, {"appended", "equal_clock"}),
+        ("orders_by_key", {"deleted"}, {"appended", "appended_late", "updated_without_clock"}),
+        ("lines_not_unique", {"appended"}, set()),
+        ("daily_totals", {"appended"}, set()),
+        ("orders_by_country", {"dimension_changed", "deleted"}, {"appended", "equal_clock"}),
+        ("country_totals", {"dimension_changed"}, {"appended"}),
+        ("visits_appended", {"schema_changed", "null_clock", "equal_clock"}, {"appended"}),
+        ("customer_versions", {"updated_without_clock", "deleted"}, {"appended", "appended_late"}),
+    ],
+)
+def test_each_usual_mistake_is_found(
+    shown: DbtDocument, model: str, differs: set[str], equal: set[str]
+) -> None:
+    found = verdicts(shown, model)
+    assert {kind for kind in differs if found[kind] != "differs"} == set()
+    assert {kind for kind in equal if found[kind] != "equal"} == set()
+    for kind in differs:
+        assert (shown["models"][model]["changes"][kind]["source_rows"] or 99) <= 3
+
+
+def test_only_the_window_breaks_a_promise(shop: Searched, shown: DbtDocument) -> None:
+    broken = {
+        (name, kind)
+        for name, model in shown["models"].items()
+        for kind, cell in model["changes"].items()
+        if cell["broken_promise"]
+    }
+    assert broken == {("orders_window", "appended_late")}
+    assert decision_of(shop) is Decision.FAILED
+    assert "no row is 3 days or more older" in shown["models"]["orders_window"]["needs"]
+
+
+def test_two_runs_fail_loudly_on_duckdb(shown: DbtDocument) -> None:
+    note = shown["models"]["orders_newest"]["changes"]["two_runs"]["reason"]
+    assert "the second run failed: IO Error: Could not set lock" in note
+
+
+def test_columns_that_never_repeat_are_left_out(shown: DbtDocument) -> None:
+    assert any("built_at" in note for note in shown["models"]["visits_appended"]["notes"])
+
+
+def test_nothing_is_written_into_the_project(shown: DbtDocument) -> None:
+    assert shown["models"]
+    assert not [path for path in SHOP.rglob("*") if path.name in ("target", "logs", "dbt_shop.duckdb")]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A copy of the example with one model, whose promise is broken by a late row."""
+    project = tmp_path / "shop"
+    shutil.copytree(SHOP, project)
+    shutil.rmtree(project / "snapshots")
+    for model in (project / "models").glob("*.sql"):
+        if model.stem != "orders_window":
+            model.unlink()
+    (project / "models" / "models.yml").unlink()
+    return project
+
+
+def test_the_command_its_files_and_its_script(small: Path, tmp_path: Path) -> None:
+    promises, out, database = tmp_path / "promises.toml", tmp_path / "out", tmp_path / "some.duckdb"
+    promises.write_text('[models.orders_window]\npromises = [{late_by = "3 days"}, "append_only"]\n')
+    with duckdb.connect(str(database)) as connection:
+        connection.execute((SHOP / "schema.sql").read_text())
+        connection.execute("INSERT INTO customers VALUES (1, 'geheim', now())")
+    words = ("--database", str(database), "--promises", str(promises), "--trials", "8", "--out", str(out))
+    done = dvs_dbt(small, *words, "--json")
+    assert done.exit_code == ExitCode.FAILED, done.stderr
+    assert unlike("dbt", done.stdout) == ""
+    assert verdicts(json.loads(done.stdout), "orders_window")["appended_late"] == "differs"
+    for name in ("report.html", "report.md", "junit.xml", "dbt.json"):
+        assert "geheim" not in (out / name).read_text()
+    script = out / "differences" / "orders_window-appended_late" / "reproduce.sh"
+    ran = subprocess.run(
+        ["bash", str(script)],
+        env={"PYTHON": str(PYTHON), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 1, ran.stderr
+    assert "missing after the incremental runs:" in ran.stdout
+
+
+def test_a_promise_that_excludes_the_change_makes_it_information(small: Path, tmp_path: Path) -> None:
+    promises = tmp_path / "promises.toml"
+    promises.write_text('[models.orders_window]\npromises = ["append_only", "in_order"]\n')
+    words = ("--schema", str(SHOP / "schema.sql"), "--promises", str(promises), "--trials", "4")
+    done = dvs_dbt(small, *words)
+    assert done.exit_code == ExitCode.OK, done.output
+    assert "No difference within the promises (1 model" in done.stdout
+
+
+def test_a_model_that_cannot_be_built_is_not_judged(small: Path) -> None:
+    (small / "models" / "wrong.sql").write_text("select * frm {{ source('raw', 'orders') }}")
+    words = ("--schema", str(SHOP / "schema.sql"), "--trials", "1", "--select", "wrong")
+    done = dvs_dbt(small, *words)
+    assert done.exit_code == ExitCode.UNKNOWN
+    assert "Nothing can be said of wrong: it cannot be built: Runtime Error in model wrong" in done.stdout
+
+
+def test_ephemeral_models_and_python_models_are_built(small: Path) -> None:
+    (small / "models" / "base.sql").write_text(
+        "{{ config(materialized='ephemeral') }} select id, amount from {{ source('raw', 'orders') }}"
+    )
+    (small / "models" / "above.sql").write_text(
+        "{{ config(materialized='incremental', unique_key='id') }} select * from {{ ref('base') }}"
+    )
+    limits = Limits(seed=1, trials=3, rounds=2, budget=3600.0, workers=1)
+    target = Target(small, str(PYTHON), select=("above",))
+    kinds = (Kind.APPENDED, Kind.DELETED)
+    found = search(target, limits, schema=str(SHOP / "schema.sql"), kinds=kinds)
+    cells = found.answers["model.dbt_shop.above"]
+    assert cells[Kind.APPENDED].verdict is CellVerdict.EQUAL
+    assert cells[Kind.DELETED].verdict is CellVerdict.DIFFERS
+
+
+def edited(project: Path, file: str, old: str, new: str) -> None:
+    """Replaces a text in a file of a project."""
+    path = project / file
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_a_target_that_needs_a_network_is_refused_without_its_password(small: Path) -> None:
+    edited(small, "profiles.yml", "type: duckdb, path: dbt_shop.duckdb", "type: snowflake, password: geheim")
+    done = dvs_dbt(small)
+    assert done.exit_code == ExitCode.MISUSE
+    assert "the target dev is of the type snowflake, which needs a server or a network" in done.stderr
+    assert "geheim" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        (
+            "models/orders_window.sql",
+            "source('raw', 'orders')",
+            "ref('nowhere')",
+            "depends on a node named 'nowhere'",
+        ),
+        ("dbt_project.yml", "profile: dbt_shop", "profile: other", "has no profile 'other'"),
+        ("profiles.yml", "dbt_shop.duckdb", "\"{{ env_var('NO_SUCH') }}\"", "environment variable NO_SUCH"),
+        ("models/sources.yml", "{name: orders}", "{name: orders}, {name: more}", ""),
+    ],
+)
+def test_bad_projects_are_one_line(small: Path, file: str, old: str, new: str, said: str) -> None:
+    edited(small, file, old, new)
+    if not said:
+        # A source that no selected model reads needs no table.
+        done = dvs_dbt(small, "--schema", str(SHOP / "schema.sql"), "--trials", "1")
+        assert done.exit_code == ExitCode.OK, done.output
+        return
+    done = dvs_dbt(small, "--schema", str(SHOP / "schema.sql"))
+    assert done.exit_code == ExitCode.MISUSE, done.output
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_source_without_a_table_says_where_to_write_it(small: Path, tmp_path: Path) -> None:
+    schema = tmp_path / "schema.sql"
+    schema.write_text("CREATE TABLE other (a INTEGER);")
+    done = dvs_dbt(small, "--schema", str(schema))
+    assert done.exit_code == ExitCode.MISUSE
+    assert "source raw.orders has no table: write CREATE TABLE orders (..)" in done.stderr
+    schema.write_text("CREATE TABLE other (a INTEGER")
+    done = dvs_dbt(small, "--schema", str(schema))
+    assert done.exit_code == ExitCode.MISUSE
+    assert "syntax error" in done.stderr
+
+
+def test_a_python_without_dbt_says_what_to_do(small: Path) -> None:
+    done = CliRunner().invoke(
+        main, ["dbt", str(small), "--dbt-python", str(ROOT / ".venv" / "bin" / "python")]
+    )
+    assert done.exit_code == ExitCode.MISUSE
+    assert "has no dbt" in done.stderr
+    assert "--dbt-python" in done.stderr
+    done = CliRunner().invoke(main, ["dbt", str(small), "--dbt-python", "/no/such/python"])
+    assert done.exit_code == ExitCode.MISUSE
+    assert "/no/such/python does not start" in done.stderr

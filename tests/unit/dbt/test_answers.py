@@ -1,0 +1,158 @@
+"""Verdicts of cells, promises, and the sentence on what a model needs; the pages that show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from campaign.dbt.answers import CellOf, CellVerdict, Found, breaks_promise, needs
+from campaign.dbt.differences import Difference, Table, compare
+from campaign.dbt.kinds import Kind, duration, minutes, promised
+from campaign.dbt.reading import Roles
+from campaign.dbt.rows import Domains
+from campaign.dbt.search import Searched
+from campaign.dbt.shown import decision_of, document
+from campaign.dbt.trials import Put, Round, Trial
+from campaign.dbt.world import World
+from campaign.errors import CampaignError
+from reports.dbt import dbt_junit, dbt_markdown, dbt_page, reproduce_sh
+from tests.unit.dbt.projects import BASE, BY_COUNTRY, CUSTOMERS, ORDERS, SHOP, model
+from workload.outcomes.decision import Decision
+
+ROW = ("1", "1", "1.1", "TIMESTAMP '2024-02-15 00:00:00'")
+LATE = ("2", "NULL", "1.1", "TIMESTAMP '2024-02-12 00:00:00'")
+
+
+def late(minutes_late: int, *, inherited: tuple[str, ...] = ()) -> Found:
+    """A trial with a late row that a model misses."""
+    start = (Put(CUSTOMERS.id, 1, ("1", "'a'")), Put(ORDERS.id, 2, ROW))
+    trial = Trial(Kind.APPENDED_LATE, ORDERS.id, start, (Round((Put(ORDERS.id, 3, LATE),)),), minutes_late)
+    return Found(0, trial, Difference(("id",), missing=(("2",),), inherited=inherited))
+
+
+def searched(cells: Mapping[Kind, CellOf], of: Any = BY_COUNTRY) -> Searched:
+    """The result of a search over one model."""
+    project = type(SHOP)(SHOP.sources, {of.id: of}, (of.id,), "1.11", {of.id: SHOP.ancestors[BY_COUNTRY.id]})
+    world = World(project, Roles({}, {}), Domains(BASE, {}), {}, {}, {})
+    all_cells = {kind: CellOf(reason="it has no such source") for kind in Kind} | dict(cells)
+    return Searched(world, {of.id: all_cells}, PROFILE, trials=3, comparisons=3, seconds=1.0)
+
+
+PROFILE = {"name": "shop", "target": "dev", "file": "shop.duckdb", "schema": None}
+
+
+def test_a_kind_that_can_happen_and_was_not_tried_is_undecided() -> None:
+    assert CellOf().verdict is CellVerdict.NOT_APPLICABLE
+    assert CellOf(applicable=True).verdict is CellVerdict.UNDECIDED
+    assert CellOf(applicable=True, not_judged=1, reason="fails").verdict is CellVerdict.NOT_APPLICABLE
+    assert CellOf(applicable=True, equal=[None]).verdict is CellVerdict.EQUAL
+    assert CellOf(applicable=True, equal=[None], differs=[late(60)]).verdict is CellVerdict.DIFFERS
+
+
+@pytest.mark.parametrize(
+    ("promises", "minutes_late", "broken"),
+    [
+        (None, 60, False),
+        ([], 60, True),
+        (["in_order"], 60, False),
+        ([{"late_by": "3 days"}], 4320, True),
+        ([{"late_by": "3 days"}], 4321, False),
+    ],
+)
+def test_a_difference_is_a_failure_within_the_promises_only(
+    promises: list[object] | None, minutes_late: int, broken: bool
+) -> None:
+    of = model("by_country", ORDERS.id, CUSTOMERS.id, promises=promises)
+    cell = CellOf(applicable=True, differs=[late(minutes_late)])
+    assert breaks_promise(of, Kind.APPENDED_LATE, cell) is broken
+    wanted = Decision.FAILED if broken else Decision.PASSED
+    assert decision_of(searched({Kind.APPENDED_LATE: cell}, of)) is wanted
+
+
+def test_what_was_not_judged_is_no_pass() -> None:
+    undecided = searched({Kind.DELETED: CellOf(applicable=True)})
+    assert decision_of(undecided) is Decision.UNDECIDED
+    nothing = searched({})
+    nothing.comparisons = 0
+    assert decision_of(nothing) is Decision.UNDECIDED
+
+
+def test_needs_are_one_sentence() -> None:
+    cell = CellOf(applicable=True, equal=[2880], differs=[late(4320), late(44640)])
+    deleted = CellOf(applicable=True, differs=[late(1)])
+    assert needs(BY_COUNTRY, {Kind.APPENDED_LATE: cell, Kind.DELETED: deleted}) == (
+        "by_country is right if no row is 3 days or more older than the newest when it arrives and no row is "
+        "deleted."
+    )
+    assert "needs nothing" in needs(BY_COUNTRY, {Kind.DELETED: CellOf(equal=[None])})
+    assert "only appended" in needs(BY_COUNTRY, {Kind.APPENDED: deleted})
+    assert "it fails" in needs(BY_COUNTRY, {Kind.DELETED: CellOf(reason="it fails")})
+
+
+def test_the_difference_that_is_shown_is_of_the_models_own_making_and_least_late() -> None:
+    cell = CellOf(differs=[late(1, inherited=("other",)), late(4320), late(60)])
+    best = cell.best(BY_COUNTRY, Kind.APPENDED_LATE)
+    assert best is not None
+    assert best.trial.late == 60
+
+
+def test_tables_are_compared_as_bags_by_the_names_of_columns() -> None:
+    one = Table(("a", "b"), (("1", "x"), ("1", "x")))
+    assert compare(one, Table(("b", "a"), (("x", "1"), ("x", "1"))), frozenset()) is None
+    fewer = compare(one, Table(("a", "b"), (("1", "x"),)), frozenset())
+    assert fewer is not None
+    assert fewer.extra == (("1", "x"),)
+    added = compare(one, Table(("a",), (("1",), ("1",))), frozenset())
+    assert added is not None
+    assert added.added == ("b",)
+    assert compare(one, Table(("a",), (("1",), ("1",))), frozenset({"b"})) is None
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ("append_only", "is no list"),
+        (["append_onyl"], "'append_onyl' is no promise; choose among append_only"),
+        ([{"late_by": "soon"}], "'soon' is no lateness"),
+    ],
+)
+def test_bad_promises_are_named(entries: object, said: str) -> None:
+    with pytest.raises(CampaignError, match=said):
+        promised(entries, "models/a.sql: model a")
+
+
+def test_durations_are_read_and_written() -> None:
+    assert minutes("2 hours", "here") == 120
+    assert duration(120) == "2 hours"
+    assert duration(44640) == "31 days"
+
+
+def test_pages_show_the_rows_of_a_difference() -> None:
+    of = model("by_country", ORDERS.id, CUSTOMERS.id, promises=[{"late_by": "3 days"}])
+    cells = {
+        Kind.APPENDED_LATE: CellOf(applicable=True, differs=[late(4320)]),
+        Kind.APPENDED: CellOf(applicable=True, equal=[None, None]),
+        Kind.DELETED: CellOf(applicable=True),
+    }
+    found = document(searched(cells, of), "<shop>", 1)
+    page = dbt_page(found, {("by_country", "appended_late"): "differences/x"})
+    assert "&lt;shop&gt;" not in page  # the folder of a project is no part of the page
+    assert "WRONG" in page
+    assert "append id 2, customer_id NULL, amount 1.1, updated_at 2024-02-12 00:00:00" in page
+    assert "missing: id 2" in page
+    markdown = dbt_markdown(found)
+    assert "| `by_country` | = | WRONG |" in markdown
+    assert "missing: id 2" in markdown
+    cases = {case.get("name"): case for case in ET.fromstring(dbt_junit(found)).iter("testcase")}
+    assert cases["appended_late"].find("failure") is not None
+    assert cases["deleted"].find("error") is not None
+    assert cases["null_key"].find("skipped") is not None
+    assert len(cases["appended"]) == 1
+    reproduction = found["models"]["by_country"]["changes"]["appended_late"]["reproduction"]
+    assert reproduction is not None
+    script = reproduce_sh("by_country", "appended_late", reproduction, "/a b/shop", PROFILE)
+    assert "PROJECT=${PROJECT:-'/a b/shop'}" in script
+    assert script.count('INSERT INTO "shop"."main"."orders"') == 3

@@ -1,0 +1,135 @@
+"""Trials do what their kind says, and keep what is promised of the sources."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, strategies as st
+
+from campaign.dbt.drawing import NotPossible, draw
+from campaign.dbt.kinds import Kind
+from campaign.dbt.rows import NULL
+from campaign.dbt.smaller import keeps_references, shrink
+from campaign.dbt.trials import Contents, Gone, Put, Row, Trial, Widened
+from tests.unit.dbt.projects import BASE, CUSTOMERS, ORDERS, SHOP, drawing
+
+ON_ORDERS = [kind for kind in Kind if kind is not Kind.DIMENSION_CHANGED]
+
+
+def drawn(kind: Kind, seed: int) -> Trial:
+    """A trial on the orders, or on the customers where they are the dimension."""
+    if kind is Kind.DIMENSION_CHANGED:
+        return draw(drawing(seed, CUSTOMERS), kind, [], rounds=3, models=1)
+    return draw(drawing(seed), kind, [CUSTOMERS], rounds=3, models=1)
+
+
+def clock(row: Row) -> str:
+    """The clock value of an order."""
+    return row[ORDERS.names.index("updated_at")]
+
+
+def first_round(trial: Trial) -> tuple[list[Row], list[Put]]:
+    """The orders at the start, and what the first round writes."""
+    start = [put.row for put in trial.start if put.source == ORDERS.id]
+    return start, [change for change in trial.rounds[0].changes if isinstance(change, Put)]
+
+
+@given(st.sampled_from(list(Kind)), st.integers(0, 10_000))
+def test_references_are_kept_and_keys_are_unique(kind: Kind, seed: int) -> None:
+    try:
+        trial = drawn(kind, seed)
+    except NotPossible:
+        return
+    assert keeps_references(SHOP, trial)
+    contents = Contents()
+    for changes in (trial.start, *(each.changes for each in trial.rounds)):
+        for change in changes:
+            contents.apply(change)
+        if kind is not Kind.APPENDED_TWICE:
+            for rows in contents.rows.values():
+                keys = [row[0] for row in rows.values() if row[0] != NULL]
+                assert len(keys) == len(set(keys))
+
+
+@given(st.integers(0, 10_000))
+def test_appended_rows_are_newer_than_all_others(seed: int) -> None:
+    start, puts = first_round(drawn(Kind.APPENDED, seed))
+    assert puts
+    assert min(clock(put.row) for put in puts) > max(map(clock, start))
+
+
+@given(st.integers(0, 10_000))
+def test_late_rows_are_older_than_the_newest(seed: int) -> None:
+    trial = drawn(Kind.APPENDED_LATE, seed)
+    start, puts = first_round(trial)
+    assert trial.late
+    assert max(clock(put.row) for put in puts) < max(map(clock, start))
+
+
+@given(st.integers(0, 10_000))
+def test_equal_clocks_are_equal_to_the_newest(seed: int) -> None:
+    start, puts = first_round(drawn(Kind.EQUAL_CLOCK, seed))
+    assert {clock(put.row) for put in puts} == {max(map(clock, start))}
+
+
+@given(st.integers(0, 10_000), st.sampled_from([Kind.UPDATED, Kind.UPDATED_WITHOUT_CLOCK]))
+def test_updates_set_the_clock_or_leave_it(seed: int, kind: Kind) -> None:
+    trial = drawn(kind, seed)
+    start = {put.number: put.row for put in trial.start}
+    _, puts = first_round(trial)
+    old, new = start[puts[0].number], puts[0].row
+    assert old[0] == new[0]
+    if kind is Kind.UPDATED:
+        assert clock(new) > max(clock(row) for row in start.values() if len(row) == len(new))
+    else:
+        assert clock(new) == clock(old)
+
+
+def test_each_other_kind_does_what_it_says() -> None:
+    _, puts = first_round(drawn(Kind.NULL_KEY, 1))
+    assert puts[0].row[0] == NULL
+    _, puts = first_round(drawn(Kind.NULL_CLOCK, 1))
+    assert clock(puts[0].row) == NULL
+    start, puts = first_round(drawn(Kind.APPENDED_TWICE, 1))
+    assert puts[0].row in start
+    assert isinstance(drawn(Kind.DELETED, 1).rounds[0].changes[0], Gone)
+    assert isinstance(drawn(Kind.SCHEMA_CHANGED, 1).rounds[0].changes[0], Widened)
+    assert drawn(Kind.FAILED_RUN, 1).rounds[0].stop_at is not None
+    assert drawn(Kind.TWO_RUNS, 1).rounds[0].second
+
+
+def test_the_same_seed_draws_the_same_trial() -> None:
+    assert all(drawn(kind, 7) == drawn(kind, 7) for kind in ON_ORDERS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        (Kind.APPENDED_TWICE, "has a key that forbids it"),
+        (Kind.NULL_KEY, "has no key that may be NULL"),
+        (Kind.APPENDED_LATE, "has no clock column"),
+        (Kind.EQUAL_CLOCK, "has no clock column"),
+    ],
+)
+def test_what_cannot_happen_says_why(kind: Kind, why: str) -> None:
+    with pytest.raises(NotPossible, match=re.escape(why)):
+        draw(drawing(1, CUSTOMERS), kind, [], rounds=1, models=1)
+
+
+@given(st.integers(0, 200))
+def test_a_late_row_stays_late_when_its_trial_is_shrunk(seed: int) -> None:
+    def without_a_late_row(trial: Trial) -> bool:
+        """A model that never reads late rows: it differs while one is appended."""
+        return any(each.changes for each in trial.rounds)
+
+    small = shrink(SHOP, BASE, drawn(Kind.APPENDED_LATE, seed), without_a_late_row).found
+    start, puts = first_round(small)
+    assert small.source_rows == 2
+    assert clock(puts[0].row) < clock(start[0])
+
+
+def test_shrinking_keeps_a_row_at_the_start() -> None:
+    small = shrink(SHOP, BASE, drawn(Kind.APPENDED, 3), lambda trial: bool(trial.rounds[0].changes)).found
+    assert [put.source for put in small.start] == [ORDERS.id]
+    assert small.source_rows == 2

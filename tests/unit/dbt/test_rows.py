@@ -1,0 +1,34 @@
+"""Literals of every type are read by the database as values of that type, and differ."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from campaign.dbt.rows import Clock, value_of
+from tests.unit.dbt.projects import BASE
+
+TYPES = (
+    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UINTEGER", "DECIMAL(10,2)", "DECIMAL(4,0)"),
+    *("DOUBLE", "FLOAT", "VARCHAR", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS", "TIME"),
+    *("UUID", "BLOB", "JSON", "INTERVAL", "ENUM('red', 'green', 'it''s')", "INTEGER[]", "VARCHAR[3]"),
+    *("STRUCT(a INTEGER, b VARCHAR[])", "MAP(VARCHAR, INTEGER)", "STRUCT(x STRUCT(y DATE))[]"),
+)
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_three_values_of_a_type(type_: str) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE t (n INTEGER, v {type_})")
+        for number in (1, 2, 3):
+            connection.execute(f"INSERT INTO t VALUES ({number}, {value_of(type_, number, BASE)})")
+        assert connection.execute("SELECT count(DISTINCT v::VARCHAR) FROM t").fetchone() == (3,)
+
+
+@pytest.mark.parametrize("type_", ["TIMESTAMP", "DATE", "INTEGER", "VARCHAR", "TIMESTAMP WITH TIME ZONE"])
+def test_clock_values_grow_with_their_ticks(type_: str) -> None:
+    clock = Clock(type_, BASE)
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE t (v {type_})")
+        connection.execute(f"INSERT INTO t VALUES ({clock.literal(0)}), ({clock.literal(clock.unit)})")
+        assert connection.execute("SELECT count(DISTINCT v) FROM t").fetchone() == (2,)

@@ -1,0 +1,65 @@
+"""The law of snapshots: each planted mistake breaks it, and a right table does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from campaign.dbt.differences import Table
+from campaign.dbt.snapshots import Versions, broken_law
+from tests.unit.dbt.projects import CUSTOMERS, model
+
+SNAPSHOT = replace(model("versions", CUSTOMERS.id), materialized="snapshot")
+COLUMNS = ("id", "country", "dbt_valid_from", "dbt_valid_to")
+RIGHT = (("1", "a", "t1", "t2"), ("1", "b", "t2", None), ("2", "a", "t1", "t3"))
+
+
+def seen() -> Versions:
+    """Customer 1 moves from a to b; customer 2 is deleted."""
+    columns = ("id", "country")
+    first, second = (("1", "a"), ("2", "a")), (("1", "b"), ("2", "a"))
+    return Versions([(columns, first), (columns, second), (columns, (("1", "b"),))])
+
+
+def law(*rows: tuple[str | None, ...]) -> str:
+    """What is wrong with a stored table."""
+    return broken_law(SNAPSHOT, seen(), Table(COLUMNS, rows), None)
+
+
+def test_a_right_table_keeps_the_law() -> None:
+    assert law(*RIGHT) == ""
+
+
+@pytest.mark.parametrize(
+    ("rows", "wrong"),
+    [
+        (RIGHT[1:], "key 1: the runs saw 2 versions, the table has 1 row"),
+        ((*RIGHT, ("2", "a", "t1", "t3")), "key 2: the runs saw 1 version, the table has 2 rows"),
+        ((("1", "a", "t1", "t2"), ("1", "c", "t2", None), RIGHT[2]), "key 1: a stored version is not what"),
+        ((("1", "a", "t1", "t3"), *RIGHT[1:]), "key 1: one version ends at t3, the next begins at t2"),
+        ((("1", "a", "t1", "t15"), *RIGHT[1:]), "key 1: one version ends at t15, the next begins at t2"),
+        ((("1", "a", "t1", None), *RIGHT[1:]), "key 1: two rows are current"),
+        ((RIGHT[0], ("1", "b", "t2", "t4"), RIGHT[2]), "key 1: no row is current"),
+        (
+            (*RIGHT[:2], ("2", "a", "t1", None)),
+            "key 2: the row is gone from the source, and is still current",
+        ),
+        ((*RIGHT, ("3", "a", "t1", None)), "key 3: the runs saw 0 versions, the table has 1 row"),
+    ],
+)
+def test_a_mistake_breaks_it(rows: tuple[tuple[str | None, ...], ...], wrong: str) -> None:
+    assert wrong in law(*rows)
+
+
+def test_a_value_that_comes_back_is_a_version_of_its_own() -> None:
+    versions = seen()
+    versions.states.append((("id", "country"), (("1", "a"),)))
+    back = (RIGHT[0], ("1", "b", "t2", "t4"), ("1", "a", "t4", None), RIGHT[2])
+    assert broken_law(SNAPSHOT, versions, Table(COLUMNS, back), None) == ""
+
+
+def test_a_run_that_failed_breaks_it() -> None:
+    assert broken_law(SNAPSHOT, seen(), Table(COLUMNS, RIGHT), "no such column") == (
+        "the run failed: no such column"
+    )
