@@ -13,6 +13,7 @@ import click
 from campaign.cli import options
 from campaign.cli.progress import steps_of
 from campaign.cli.terminal import print_json, print_table
+from campaign.dbt.kinds import Kind
 from campaign.errors import CampaignError
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from campaign.files import write_text
@@ -25,7 +26,13 @@ MODELS_BESIDE = 6
 
 @click.command()
 @click.argument("project", type=click.Path(path_type=Path))
-@click.option("--dbt-python", "python", default=sys.executable, help="The Python that has your dbt.")
+@click.option(
+    "--dbt-python",
+    "python",
+    default=sys.executable,
+    show_default="that of dvs",
+    help="The Python that has your dbt.",
+)
 @click.option("--schema", type=click.Path(), help="A script with CREATE TABLE for the sources.")
 @click.option("--database", type=click.Path(), help="A DuckDB file that has the sources' tables; only read.")
 @click.option("--select", multiple=True, help="Models to judge, as dbt selects them; may be repeated.")
@@ -34,6 +41,13 @@ MODELS_BESIDE = 6
 @click.option("--target", help="A target other than the profile's.")
 @click.option("--vars", "vars_", help="Passed on to dbt.")
 @click.option("--promises", type=click.Path(path_type=Path), help="A TOML file, instead of `meta: dvs`.")
+@click.option(
+    "--kind",
+    "kinds",
+    type=click.Choice([kind.value for kind in Kind]),
+    multiple=True,
+    help="Only this kind of change; may be repeated.",
+)
 @click.option(
     "--trials", type=click.IntRange(1), default=20, show_default=True, help="Of each kind of change."
 )
@@ -53,6 +67,7 @@ def command(
     schema: str | None,
     database: str | None,
     promises: Path | None,
+    kinds: tuple[str, ...],
     trials: int,
     rounds: int,
     budget: float | None,
@@ -89,6 +104,7 @@ def command(
             schema=_file(schema),
             database=_file(database),
             settings=_settings(promises),
+            kinds=[kind for kind in Kind if not kinds or kind.value in kinds],
             progress=progress,
         )
     result = document(found, str(project), seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from random import Random
@@ -201,24 +201,27 @@ class Drawing:
         return False
 
 
-def draw(drawing: Drawing, kind: Kind, others: Sequence[Source], *, rounds: int, models: int) -> Trial:
+def draw(
+    drawing: Drawing, kind: Kind, others: Sequence[Source], *, rounds: int, models: int, late: int
+) -> Trial:
     """A trial of a kind of change on the drawing's source. Raises NotPossible: it cannot happen there.
 
     `others`: the further sources of the models under test, those that are referred to first. `models`: how
-    many models a run builds. Most trials are small, so that what they find can be read.
+    many models a run builds. `late`: how late rows arrive, in minutes, where the kind is that. Most trials
+    are small, so that what they find can be read.
     """
     random, source = drawing.random, drawing.source
+    # A model that reads its newest row again hides what happened to the row that is joined to it.
+    sizes = (2, 3) if kind is Kind.DIMENSION_CHANGED else (1, 2)
     start = [
         drawing.put(other, NEWEST - random.choice(STEPS))
         for other in others
-        for _ in range(random.choice((1, 2)))
+        for _ in range(random.choice(sizes))
     ]
     size = random.choice((1, 1, 2, 3))
     for number in range(size):
         back = 0 if number == size - 1 else random.choice(AGES)
         start.append(drawing.put(source, NEWEST - back))
-    clock = drawing.clock(source)
-    late = random.choice([each for each in LATENESS if clock is None or each % clock.unit == 0])
     happened = []
     for _ in range(random.randint(1, random.choice((1, 1, rounds)))):
         changes = tuple(CHANGES[kind](drawing, late))
@@ -227,6 +230,15 @@ def draw(drawing: Drawing, kind: Kind, others: Sequence[Source], *, rounds: int,
         happened.append(Round(changes, stop, kind is Kind.TWO_RUNS))
     lateness = late if kind is Kind.APPENDED_LATE else None
     return Trial(kind, source.id, tuple(start), tuple(happened), lateness)
+
+
+def latenesses(clock: Clock | None, promised: Iterable[int]) -> list[int]:
+    """How late rows arrive in the trials of a source, in minutes; what is promised comes first.
+
+    A clock of days cannot tell minutes apart.
+    """
+    found = dict.fromkeys([*sorted(set(promised), reverse=True), *LATENESS])
+    return [each for each in found if each and (clock is None or each % clock.unit == 0)] or [DAY]
 
 
 def _few(drawing: Drawing) -> range:

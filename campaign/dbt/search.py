@@ -13,7 +13,7 @@ from typing import Any
 
 from campaign.dbt.answers import CellOf, Found
 from campaign.dbt.differences import Difference, Equal, NotJudged, Seen
-from campaign.dbt.drawing import Drawing, NotPossible, draw, key_of
+from campaign.dbt.drawing import Drawing, NotPossible, draw, key_of, latenesses
 from campaign.dbt.kinds import Kind
 from campaign.dbt.process import DbtBroken, Target, dbt_process
 from campaign.dbt.project import Source
@@ -75,6 +75,7 @@ class Searched:
     world: World
     answers: dict[str, dict[Kind, CellOf]]
     profile: Mapping[str, Any]
+    kinds: Sequence[Kind] = tuple(Kind)
     trials: int = 0
     comparisons: int = 0
     seconds: float = 0.0
@@ -117,11 +118,14 @@ def pairs_of(world: World, answers: dict[str, dict[Kind, CellOf]], kinds: Sequen
 def drawn(world: World, pair: Pair, seed: int, number: int, rounds: int, redraw: int = 0) -> Trial:
     """The trial with a number. Raises NotPossible: after some attempts, none can be drawn."""
     problem = NotPossible("no trial was drawn")
+    promised = [world.project.models[id_].promises.late_by or 0 for id_ in pair.models]
     for attempt in range(10):
         random = Random(f"{seed}/{pair.kind.value}/{pair.source.name}/{number}/{redraw}/{attempt}")
         try:
             drawing = Drawing(random, world.project, pair.source, pair.key, world.domains, pair.merged)
-            return draw(drawing, pair.kind, pair.others, rounds=rounds, models=pair.size)
+            late = latenesses(drawing.clock(pair.source), promised)
+            late_by = late[number % len(late)]
+            return draw(drawing, pair.kind, pair.others, rounds=rounds, models=pair.size, late=late_by)
         except NotPossible as error:
             problem = error
     raise problem
@@ -327,6 +331,7 @@ def search(
         world,
         ordered,
         first.opened["profile"],
+        kinds,
         state.trials,
         state.comparisons,
         time.monotonic() - started,

@@ -51,7 +51,7 @@ def document(found: Searched, project: str, seed: int) -> DbtDocument:
         "comparisons": found.comparisons,
         "seconds": round(found.seconds, 2),
         "finished": found.finished,
-        "kinds": {kind.value: WORDS[kind].happens for kind in Kind},
+        "kinds": {kind.value: WORDS[kind].happens for kind in found.kinds},
         "models": models,
         "problems": [*dict.fromkeys(found.broken)],
     }

@@ -7,12 +7,14 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from campaign.dbt.drawing import NotPossible, draw
+from campaign.dbt.drawing import NotPossible, draw, latenesses
 from campaign.dbt.kinds import Kind
-from campaign.dbt.rows import NULL
+from campaign.dbt.rows import DAY, NULL, Clock
 from campaign.dbt.smaller import keeps_references, shrink
 from campaign.dbt.trials import Contents, Gone, Put, Row, Trial, Widened
 from tests.unit.dbt.projects import BASE, CUSTOMERS, ORDERS, SHOP, drawing
+
+LATE = 60
 
 ON_ORDERS = [kind for kind in Kind if kind is not Kind.DIMENSION_CHANGED]
 
@@ -20,8 +22,8 @@ ON_ORDERS = [kind for kind in Kind if kind is not Kind.DIMENSION_CHANGED]
 def drawn(kind: Kind, seed: int) -> Trial:
     """A trial on the orders, or on the customers where they are the dimension."""
     if kind is Kind.DIMENSION_CHANGED:
-        return draw(drawing(seed, CUSTOMERS), kind, [], rounds=3, models=1)
-    return draw(drawing(seed), kind, [CUSTOMERS], rounds=3, models=1)
+        return draw(drawing(seed, CUSTOMERS), kind, [], rounds=3, models=1, late=LATE)
+    return draw(drawing(seed), kind, [CUSTOMERS], rounds=3, models=1, late=LATE)
 
 
 def clock(row: Row) -> str:
@@ -114,7 +116,7 @@ def test_the_same_seed_draws_the_same_trial() -> None:
 )
 def test_what_cannot_happen_says_why(kind: Kind, why: str) -> None:
     with pytest.raises(NotPossible, match=re.escape(why)):
-        draw(drawing(1, CUSTOMERS), kind, [], rounds=1, models=1)
+        draw(drawing(1, CUSTOMERS), kind, [], rounds=1, models=1, late=LATE)
 
 
 @given(st.integers(0, 200))
@@ -133,3 +135,8 @@ def test_shrinking_keeps_a_row_at_the_start() -> None:
     small = shrink(SHOP, BASE, drawn(Kind.APPENDED, 3), lambda trial: bool(trial.rounds[0].changes)).found
     assert [put.source for put in small.start] == [ORDERS.id]
     assert small.source_rows == 2
+
+
+def test_what_is_promised_is_tried_first() -> None:
+    assert latenesses(Clock("TIMESTAMP", BASE), [0, 90, 4320])[:3] == [4320, 90, 1]
+    assert latenesses(Clock("DATE", BASE), [90])[:2] == [DAY, 2 * DAY]
