@@ -18,7 +18,7 @@ LATENESS = (1, 60, DAY, 2 * DAY, 3 * DAY, 4 * DAY, 7 * DAY, 31 * DAY)
 STEPS = (1, 60, DAY)
 """How much newer than all others an appended row is, in minutes."""
 
-AGES = (1, 60, DAY, 10 * DAY)
+AGES = (1, 60, DAY, 10 * DAY, 10 * DAY)
 """How much older than the newest the other rows at the start are, in minutes: in a lookback window or not."""
 
 MEETING = 0.6
@@ -218,7 +218,8 @@ def draw(
         for other in others
         for _ in range(random.choice(sizes))
     ]
-    size = random.choice((1, 1, 2, 3))
+    # What happens to an old row is seen only where there is a newer one.
+    size = random.choice((1, 2, 2, 3) if kind is Kind.UPDATED_WITHOUT_CLOCK else (1, 1, 2, 3))
     for number in range(size):
         back = 0 if number == size - 1 else random.choice(AGES)
         start.append(drawing.put(source, NEWEST - back))

@@ -91,7 +91,7 @@ ROOMS = (
     {"failures"},
     {"runs"},
     {"compare"},
-    {"verify", "soak", "protocols", "audit", "histories"},
+    {"verify", "soak", "protocols", "audit", "histories", "dbt"},
     {"mutants"},
     {"gate"},
     {"cli", "pytest_plugin"},
