@@ -11,6 +11,7 @@ from reports import markdown
 from reports.documents import DbtCellDocument, DbtDocument, DbtModelDocument, DbtReproductionDocument
 from reports.figures import plural
 from reports.junit import Case, CaseVerdict, Suite, junit_xml
+from reports.run_page import environment
 
 SIGNS = {"equal": "=", "differs": "differs", "not applicable": "", "undecided": "?"}
 """A verdict in a cell of the table."""
@@ -70,11 +71,9 @@ def story(reproduction: DbtReproductionDocument) -> Iterator[str]:
 
 def dbt_page(document: DbtDocument, folders: Mapping[tuple[str, str], str]) -> str:
     """The HTML page: one file without requests or scripts. `folders`: of reproductions, by model and kind."""
-    environment = Environment(
-        loader=PackageLoader("reports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    environment.filters.update(heading=heading, cell=cell_text, story=lambda each: "\n".join(story(each)))
-    template = environment.get_template("dbt.html.j2")
+    loaded = environment()
+    loaded.filters.update(heading=heading, cell=cell_text, story=lambda each: "\n".join(story(each)))
+    template = loaded.get_template("dbt.html.j2")
     return template.render(found=document, headline=headline(document), folders=folders, broken=broken_kinds)
 
 
@@ -130,11 +129,10 @@ def reproduce_sh(
 
     `profile`: a profile of dbt that holds one target, without its path.
     """
-    environment = Environment(loader=PackageLoader("reports"), autoescape=False, undefined=StrictUndefined)
-    environment.filters["quoted"] = shlex.quote
-    environment.filters["sql"] = _sql
+    scripts = Environment(loader=PackageLoader("reports"), autoescape=False, undefined=StrictUndefined)
+    scripts.filters.update(quoted=shlex.quote, sql=_sql)
     lines = ["# " + line for line in story(reproduction)]
-    return environment.get_template("reproduce.sh.j2").render(
+    return scripts.get_template("reproduce.sh.j2").render(
         stops=any(run["stop_at"] is not None for run in reproduction["runs"]),
         name=name,
         kind=heading(kind),

@@ -45,7 +45,7 @@ def command(
             folder, only=tuple(name.lower() for name in only), sample=sample, seed=seed, progress=progress
         )
     if html is not None:
-        from reports.audit_page import audit_page
+        from reports.pages import audit_page
 
         write_text(html, audit_page(_document(found)))
     if as_json:

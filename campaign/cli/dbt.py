@@ -13,7 +13,7 @@ import click
 from campaign.cli import options
 from campaign.cli.progress import steps_of
 from campaign.cli.terminal import print_json, print_table
-from campaign.dbt.kinds import Kind
+from campaign.dbt.kinds import ChangeKind
 from campaign.errors import CampaignError
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from campaign.files import write_text
@@ -44,7 +44,7 @@ MODELS_BESIDE = 6
 @click.option(
     "--kind",
     "kinds",
-    type=click.Choice([kind.value for kind in Kind]),
+    type=click.Choice([kind.value for kind in ChangeKind]),
     multiple=True,
     help="Only this kind of change; may be repeated.",
 )
@@ -104,7 +104,7 @@ def command(
             schema=_file(schema),
             database=_file(database),
             settings=_settings(promises),
-            kinds=[kind for kind in Kind if not kinds or kind.value in kinds],
+            kinds=[kind for kind in ChangeKind if not kinds or kind.value in kinds],
             progress=progress,
         )
     result = document(found, str(project), seed)

@@ -27,8 +27,8 @@ from campaign.gate.stages import run_gate
 from campaign.mutants.hunt import core_faults
 from campaign.runs.journal import JOURNAL_FILE, read_head
 from campaign.runs.lock import locked
-from reports.gate_page import gate_page
 from reports.junit import Suite, junit_xml
+from reports.pages import gate_page
 from workload.outcomes.decision import Decision
 from workload.outcomes.run_verdict import worst
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from campaign.dbt.differences import Difference
-from campaign.dbt.kinds import WORDS, Kind, duration
+from campaign.dbt.differences import RefreshDifference
+from campaign.dbt.kinds import WORDS, ChangeKind, duration
 from campaign.dbt.project import Model
 from campaign.dbt.trials import Trial
 
@@ -27,7 +27,7 @@ class Found:
 
     number: int
     trial: Trial
-    difference: Difference
+    difference: RefreshDifference
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class CellOf:
         """How many trials were judged."""
         return len(self.equal) + len(self.differs)
 
-    def best(self, model: Model, kind: Kind) -> Found | None:
+    def best(self, model: Model, kind: ChangeKind) -> Found | None:
         """The difference to be shown: one within the promises, of the model's own making, early and small."""
         if not self.differs:
             return None
@@ -79,21 +79,21 @@ class CellOf:
         )
 
 
-Answers = Mapping[str, Mapping[Kind, CellOf]]
+Answers = Mapping[str, Mapping[ChangeKind, CellOf]]
 """By the id of a model, then by kind."""
 
 
-def breaks_promise(model: Model, kind: Kind, cell: CellOf) -> bool:
+def breaks_promise(model: Model, kind: ChangeKind, cell: CellOf) -> bool:
     """Whether a model that declares promises differs although they were kept."""
     return model.declares and any(model.promises.covers(kind, each.trial.late) for each in cell.differs)
 
 
-def lacks_proof(model: Model, kind: Kind, cell: CellOf) -> bool:
+def lacks_proof(model: Model, kind: ChangeKind, cell: CellOf) -> bool:
     """Whether a kind of change that the promises of a model allow was never judged, though it can happen."""
     return model.declares and kind not in model.promises.excluded and cell.verdict is CellVerdict.UNDECIDED
 
 
-def needs(model: Model, cells: Mapping[Kind, CellOf]) -> str:
+def needs(model: Model, cells: Mapping[ChangeKind, CellOf]) -> str:
     """What a model needs from its sources and runs to be right, in one sentence."""
     wrong = [kind for kind, cell in cells.items() if cell.verdict is CellVerdict.DIFFERS]
     judged = any(cell.trials for cell in cells.values())
@@ -104,10 +104,10 @@ def needs(model: Model, cells: Mapping[Kind, CellOf]) -> str:
         return (
             f"{model.name} needs nothing: it was equal to its full refresh after every change that was tried."
         )
-    if Kind.APPENDED in wrong:
+    if ChangeKind.APPENDED in wrong:
         return f"{model.name} is wrong already where rows are only appended: look at that first."
     # Who needs that no row is updated needs nothing about how it is updated.
-    told = [k for k in wrong if k is not Kind.UPDATED_WITHOUT_CLOCK or Kind.UPDATED not in wrong]
+    told = [k for k in wrong if k is not ChangeKind.UPDATED_WITHOUT_CLOCK or ChangeKind.UPDATED not in wrong]
     clauses = [_need(kind, cells[kind]) for kind in told]
     text = ", ".join(clauses[:-1]) + (" and " if len(clauses) > 1 else "") + clauses[-1]
     inherited = sorted(
@@ -122,8 +122,8 @@ def needs(model: Model, cells: Mapping[Kind, CellOf]) -> str:
     return f"{model.name} is right if {text}{by}."
 
 
-def _need(kind: Kind, cell: CellOf) -> str:
-    if kind is not Kind.APPENDED_LATE:
+def _need(kind: ChangeKind, cell: CellOf) -> str:
+    if kind is not ChangeKind.APPENDED_LATE:
         return WORDS[kind].need
     least = min(each.trial.late or 0 for each in cell.differs)
     if any(late is not None and late < least for late in cell.equal):

@@ -24,7 +24,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RefreshDifference:
     """What an incremental run left, against a full refresh. `error`: the run failed, or the law is broken.
 
     `missing`: rows of the full refresh that the table lacks; `extra`: rows that only the table has. `lost`,
@@ -54,10 +54,10 @@ class NotJudged:
     reason: str
 
 
-Seen = Difference | Equal | NotJudged
+Seen = RefreshDifference | Equal | NotJudged
 
 
-def compare(found: Table, expected: Table, ignored: frozenset[str]) -> Difference | None:
+def compare(found: Table, expected: Table, ignored: frozenset[str]) -> RefreshDifference | None:
     """The difference of two tables by the names of columns; None where they are equal."""
     lost = tuple(name for name in expected.columns if name not in found.columns and name not in ignored)
     added = tuple(name for name in found.columns if name not in expected.columns and name not in ignored)
@@ -65,4 +65,6 @@ def compare(found: Table, expected: Table, ignored: frozenset[str]) -> Differenc
     have, want = found.bag(columns), expected.bag(columns)
     if have == want and not lost and not added:
         return None
-    return Difference(columns, tuple((want - have).elements()), tuple((have - want).elements()), lost, added)
+    return RefreshDifference(
+        columns, tuple((want - have).elements()), tuple((have - want).elements()), lost, added
+    )

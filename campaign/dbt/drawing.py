@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from random import Random
 
-from campaign.dbt.kinds import Kind
+from campaign.dbt.kinds import ChangeKind
 from campaign.dbt.project import ForeignKey, Project, Source, SourceColumn
 from campaign.dbt.rows import DAY, NEWEST, NULL, Clock, Domains, value_of
 from campaign.dbt.trials import Change, Contents, Gone, Put, Round, Row, Trial, Widened
@@ -202,7 +202,7 @@ class Drawing:
 
 
 def draw(
-    drawing: Drawing, kind: Kind, others: Sequence[Source], *, rounds: int, models: int, late: int
+    drawing: Drawing, kind: ChangeKind, others: Sequence[Source], *, rounds: int, models: int, late: int
 ) -> Trial:
     """A trial of a kind of change on the drawing's source. Raises NotPossible: it cannot happen there.
 
@@ -212,24 +212,24 @@ def draw(
     """
     random, source = drawing.random, drawing.source
     # A model that reads its newest row again hides what happened to the row that is joined to it.
-    sizes = (2, 3) if kind is Kind.DIMENSION_CHANGED else (1, 2)
+    sizes = (2, 3) if kind is ChangeKind.DIMENSION_CHANGED else (1, 2)
     start = [
         drawing.put(other, NEWEST - random.choice(STEPS))
         for other in others
         for _ in range(random.choice(sizes))
     ]
     # What happens to an old row is seen only where there is a newer one.
-    size = random.choice((1, 2, 2, 3) if kind is Kind.UPDATED_WITHOUT_CLOCK else (1, 1, 2, 3))
+    size = random.choice((1, 2, 2, 3) if kind is ChangeKind.UPDATED_WITHOUT_CLOCK else (1, 1, 2, 3))
     for number in range(size):
         back = 0 if number == size - 1 else random.choice(AGES)
         start.append(drawing.put(source, NEWEST - back))
     happened = []
     for _ in range(random.randint(1, random.choice((1, 1, rounds)))):
         changes = tuple(CHANGES[kind](drawing, late))
-        stopped = kind in (Kind.FAILED_RUN, Kind.TWO_RUNS)
+        stopped = kind in (ChangeKind.FAILED_RUN, ChangeKind.TWO_RUNS)
         stop = random.randint(1, STATEMENTS * models) if stopped else None
-        happened.append(Round(changes, stop, kind is Kind.TWO_RUNS))
-    lateness = late if kind is Kind.APPENDED_LATE else None
+        happened.append(Round(changes, stop, kind is ChangeKind.TWO_RUNS))
+    lateness = late if kind is ChangeKind.APPENDED_LATE else None
     return Trial(kind, source.id, tuple(start), tuple(happened), lateness)
 
 
@@ -334,20 +334,20 @@ def _schema_changed(drawing: Drawing, late: int) -> Iterator[Change]:
         yield drawing.write(replace(put, row=(*put.row, str(drawing.random.randint(1, 3)))))
 
 
-CHANGES: Mapping[Kind, Callable[[Drawing, int], Iterator[Change]]] = {
-    Kind.APPENDED: _appended,
-    Kind.APPENDED_LATE: _appended_late,
-    Kind.APPENDED_TWICE: _appended_twice,
-    Kind.UPDATED: _updated,
-    Kind.UPDATED_WITHOUT_CLOCK: _updated_without_clock,
-    Kind.KEY_CHANGED: _key_changed,
-    Kind.DELETED: _deleted,
-    Kind.NULL_KEY: _null_key,
-    Kind.NULL_CLOCK: _null_clock,
-    Kind.EQUAL_CLOCK: _equal_clock,
-    Kind.DIMENSION_CHANGED: _dimension_changed,
-    Kind.SCHEMA_CHANGED: _schema_changed,
-    Kind.FAILED_RUN: _appended,
-    Kind.TWO_RUNS: _appended,
+CHANGES: Mapping[ChangeKind, Callable[[Drawing, int], Iterator[Change]]] = {
+    ChangeKind.APPENDED: _appended,
+    ChangeKind.APPENDED_LATE: _appended_late,
+    ChangeKind.APPENDED_TWICE: _appended_twice,
+    ChangeKind.UPDATED: _updated,
+    ChangeKind.UPDATED_WITHOUT_CLOCK: _updated_without_clock,
+    ChangeKind.KEY_CHANGED: _key_changed,
+    ChangeKind.DELETED: _deleted,
+    ChangeKind.NULL_KEY: _null_key,
+    ChangeKind.NULL_CLOCK: _null_clock,
+    ChangeKind.EQUAL_CLOCK: _equal_clock,
+    ChangeKind.DIMENSION_CHANGED: _dimension_changed,
+    ChangeKind.SCHEMA_CHANGED: _schema_changed,
+    ChangeKind.FAILED_RUN: _appended,
+    ChangeKind.TWO_RUNS: _appended,
 }
 """What happens in one round, by kind; each takes the drawing and how late rows arrive, in minutes."""

@@ -11,7 +11,7 @@ UNITS = {"minute": 1, "hour": 60, "day": 1440, "week": 10080, "month": 44640}
 """The units of a lateness, in minutes."""
 
 
-class Kind(Enum):
+class ChangeKind(Enum):
     """What happens to a source between two runs; the values are the keys of the JSON answer."""
 
     APPENDED = "appended"
@@ -38,48 +38,55 @@ class Words:
     need: str
 
 
-WORDS: dict[Kind, Words] = {
-    Kind.APPENDED: Words("rows are appended, newer than all others", "no row is ever appended"),
-    Kind.APPENDED_LATE: Words("rows are appended that are older than the newest seen", "no row arrives late"),
-    Kind.APPENDED_TWICE: Words("a row is appended again as it is", "no row is delivered twice"),
-    Kind.UPDATED: Words("a row is updated, and its clock column with it", "no row is updated"),
-    Kind.UPDATED_WITHOUT_CLOCK: Words(
+WORDS: dict[ChangeKind, Words] = {
+    ChangeKind.APPENDED: Words("rows are appended, newer than all others", "no row is ever appended"),
+    ChangeKind.APPENDED_LATE: Words(
+        "rows are appended that are older than the newest seen", "no row arrives late"
+    ),
+    ChangeKind.APPENDED_TWICE: Words("a row is appended again as it is", "no row is delivered twice"),
+    ChangeKind.UPDATED: Words("a row is updated, and its clock column with it", "no row is updated"),
+    ChangeKind.UPDATED_WITHOUT_CLOCK: Words(
         "a row is updated, its clock column is not", "every update sets the clock column"
     ),
-    Kind.KEY_CHANGED: Words("the key of a row changes", "keys never change"),
-    Kind.DELETED: Words("a row is deleted", "no row is deleted"),
-    Kind.NULL_KEY: Words("a row is appended with NULL in its key", "keys are never NULL"),
-    Kind.NULL_CLOCK: Words(
+    ChangeKind.KEY_CHANGED: Words("the key of a row changes", "keys never change"),
+    ChangeKind.DELETED: Words("a row is deleted", "no row is deleted"),
+    ChangeKind.NULL_KEY: Words("a row is appended with NULL in its key", "keys are never NULL"),
+    ChangeKind.NULL_CLOCK: Words(
         "a row is appended with NULL in its clock column", "the clock column is never NULL"
     ),
-    Kind.EQUAL_CLOCK: Words(
+    ChangeKind.EQUAL_CLOCK: Words(
         "a row is appended with the clock value of the newest",
         "clock values after a run are newer than those before",
     ),
-    Kind.DIMENSION_CHANGED: Words(
+    ChangeKind.DIMENSION_CHANGED: Words(
         "a joined row changes, appears or goes after the row that it is joined to",
         "joined rows are there first and do not change",
     ),
-    Kind.SCHEMA_CHANGED: Words("the source gets a new column", "the sources get no new columns"),
-    Kind.FAILED_RUN: Words("a run fails half way and is run again", "no run fails half way"),
-    Kind.TWO_RUNS: Words("two runs at once", "one run at a time"),
+    ChangeKind.SCHEMA_CHANGED: Words("the source gets a new column", "the sources get no new columns"),
+    ChangeKind.FAILED_RUN: Words("a run fails half way and is run again", "no run fails half way"),
+    ChangeKind.TWO_RUNS: Words("two runs at once", "one run at a time"),
 }
 
-PROMISES: dict[str, tuple[Kind, ...]] = {
-    "append_only": (Kind.UPDATED, Kind.UPDATED_WITHOUT_CLOCK, Kind.KEY_CHANGED, Kind.DELETED),
-    "no_updates": (Kind.UPDATED, Kind.UPDATED_WITHOUT_CLOCK, Kind.KEY_CHANGED),
-    "no_deletes": (Kind.DELETED,),
-    "in_order": (Kind.APPENDED_LATE,),
-    "strict_clock": (Kind.APPENDED_LATE, Kind.EQUAL_CLOCK),
-    "clock_not_null": (Kind.NULL_CLOCK,),
-    "updates_set_clock": (Kind.UPDATED_WITHOUT_CLOCK,),
-    "no_duplicates": (Kind.APPENDED_TWICE,),
-    "key_not_null": (Kind.NULL_KEY,),
-    "stable_keys": (Kind.KEY_CHANGED,),
-    "fixed_dimensions": (Kind.DIMENSION_CHANGED,),
-    "fixed_schema": (Kind.SCHEMA_CHANGED,),
-    "whole_runs": (Kind.FAILED_RUN,),
-    "single_runs": (Kind.TWO_RUNS,),
+PROMISES: dict[str, tuple[ChangeKind, ...]] = {
+    "append_only": (
+        ChangeKind.UPDATED,
+        ChangeKind.UPDATED_WITHOUT_CLOCK,
+        ChangeKind.KEY_CHANGED,
+        ChangeKind.DELETED,
+    ),
+    "no_updates": (ChangeKind.UPDATED, ChangeKind.UPDATED_WITHOUT_CLOCK, ChangeKind.KEY_CHANGED),
+    "no_deletes": (ChangeKind.DELETED,),
+    "in_order": (ChangeKind.APPENDED_LATE,),
+    "strict_clock": (ChangeKind.APPENDED_LATE, ChangeKind.EQUAL_CLOCK),
+    "clock_not_null": (ChangeKind.NULL_CLOCK,),
+    "updates_set_clock": (ChangeKind.UPDATED_WITHOUT_CLOCK,),
+    "no_duplicates": (ChangeKind.APPENDED_TWICE,),
+    "key_not_null": (ChangeKind.NULL_KEY,),
+    "stable_keys": (ChangeKind.KEY_CHANGED,),
+    "fixed_dimensions": (ChangeKind.DIMENSION_CHANGED,),
+    "fixed_schema": (ChangeKind.SCHEMA_CHANGED,),
+    "whole_runs": (ChangeKind.FAILED_RUN,),
+    "single_runs": (ChangeKind.TWO_RUNS,),
 }
 """What can be promised of a model's sources and runs, and the kinds of change that do not happen then."""
 
@@ -92,10 +99,10 @@ class Promised:
     """The promises of a model. `late_by`: in minutes; None for any lateness."""
 
     names: tuple[str, ...]
-    excluded: frozenset[Kind]
+    excluded: frozenset[ChangeKind]
     late_by: int | None = None
 
-    def covers(self, kind: Kind, late: int | None) -> bool:
+    def covers(self, kind: ChangeKind, late: int | None) -> bool:
         """Whether a change of this kind, late by so many minutes, may happen under the promises."""
         too_late = self.late_by is not None and late is not None and late > self.late_by
         return kind not in self.excluded and not too_late
@@ -104,7 +111,7 @@ class Promised:
 def promised(entries: object, where: str) -> Promised:
     """Reads the list of a model's promises. Raises CampaignError naming `where`, the model and its file."""
     names: list[str] = []
-    excluded: set[Kind] = set()
+    excluded: set[ChangeKind] = set()
     late_by: int | None = None
     if not isinstance(entries, list):
         raise CampaignError(f"{where}: `promises` is no list; write promises: [append_only]")

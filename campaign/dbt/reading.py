@@ -27,7 +27,7 @@ TIME = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class TextRead:
     """What the text of one model reads. Relations are named in lower case, without quotes.
 
     `driving`: those whose rows become its rows; `joined`: those that are only joined or looked up.
@@ -56,7 +56,7 @@ def plain(relation: str) -> str:
     return relation.replace('"', "").lower()
 
 
-def read_text(text: str, itself: str) -> Read | None:
+def read_text(text: str, itself: str) -> TextRead | None:
     """What a compiled text reads; `itself`: the relation of its model. None where sqlglot cannot read it."""
     try:
         tree = parse_one(text, read="duckdb")
@@ -74,7 +74,7 @@ def read_text(text: str, itself: str) -> Read | None:
     constants: dict[str, dict[str, None]] = {}
     for name, literal in literals(tree):
         constants.setdefault(name, {})[literal] = None
-    return Read(
+    return TextRead(
         frozenset(driving - {itself}),
         frozenset(joined - {itself}),
         filtered,
@@ -163,7 +163,7 @@ def literals(tree: exp.Expr) -> Iterator[tuple[str, str]]:
                 yield from ((name, value) for value in values)
 
 
-def roles(project: Project, reads: Mapping[str, Read]) -> Roles:
+def roles(project: Project, reads: Mapping[str, TextRead]) -> Roles:
     """Which sources drive each model, through the models between them.
 
     A model whose text could not be read counts all its sources as driving.
@@ -189,7 +189,7 @@ def roles(project: Project, reads: Mapping[str, Read]) -> Roles:
     return Roles(driving, joined)
 
 
-def with_clocks(project: Project, reads: Mapping[str, Read]) -> Project:
+def with_clocks(project: Project, reads: Mapping[str, TextRead]) -> Project:
     """The project with a clock column for each source that may have one.
 
     The first of: what the user or `loaded_at_field` says, a column by which an incremental model filters, a

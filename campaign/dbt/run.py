@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from campaign.dbt.differences import Difference, Equal, NotJudged, Seen, Table, compare
+from campaign.dbt.differences import Equal, NotJudged, RefreshDifference, Seen, Table, compare
 from campaign.dbt.process import Dbt, DbtBroken, dbt_process
 from campaign.dbt.project import Model, Project
 from campaign.dbt.snapshots import Versions, broken_law
@@ -66,7 +66,7 @@ class Runner:
         for model in chosen:
             if model.is_snapshot:
                 law = broken_law(model, snapshots[model.id], found.get(model.id), failed.get(model.id))
-                seen[model.id] = Difference(error=law) if law else Equal()
+                seen[model.id] = RefreshDifference(error=law) if law else Equal()
             else:
                 seen[model.id] = self.compared(model, found, expected, failed, refused, seen, notes)
         return seen
@@ -83,17 +83,17 @@ class Runner:
     ) -> Seen:
         """What is seen of one model. `failed`, `refused`: errors of the last run and of the full refresh."""
         above = [each for each in self.project.above(model.id) if each.id != model.id]
-        inherited = tuple(each.name for each in above if isinstance(seen.get(each.id), Difference))
+        inherited = tuple(each.name for each in above if isinstance(seen.get(each.id), RefreshDifference))
         if model.left_out:
             return NotJudged(model.left_out)
         if model.id in refused or model.id not in expected:
             return NotJudged(f"its full refresh fails: {refused.get(model.id, 'it left no table')}")
         if model.id in failed or model.id not in found:
-            return Difference(error=failed.get(model.id, "the run left no table"), inherited=inherited)
+            return RefreshDifference(error=failed.get(model.id, "the run left no table"), inherited=inherited)
         difference = compare(found[model.id], expected[model.id], self.ignored.get(model.id, frozenset()))
         if difference is None:
             return Equal("; ".join(dict.fromkeys(notes)))
-        return Difference(
+        return RefreshDifference(
             difference.columns, difference.missing, difference.extra, difference.lost, difference.added,
             "; ".join(dict.fromkeys(notes)), inherited,
         )  # fmt: skip

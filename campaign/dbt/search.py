@@ -12,15 +12,15 @@ from random import Random
 from typing import Any
 
 from campaign.dbt.answers import CellOf, Found
-from campaign.dbt.differences import Difference, Equal, NotJudged, Seen
+from campaign.dbt.differences import Equal, NotJudged, RefreshDifference, Seen
 from campaign.dbt.drawing import Drawing, NotPossible, draw, key_of, latenesses
-from campaign.dbt.kinds import Kind
+from campaign.dbt.facts import ProjectFacts, in_order, learned, made_ready, opened
+from campaign.dbt.kinds import ChangeKind
 from campaign.dbt.process import DbtBroken, Target, dbt_process
 from campaign.dbt.project import Source
 from campaign.dbt.run import Rejected, Runner
 from campaign.dbt.smaller import shrink
 from campaign.dbt.trials import Round, Trial
-from campaign.dbt.world import World, in_order, learned, made_ready, opened
 from campaign.errors import CampaignError
 
 REDRAWS = 20
@@ -55,7 +55,7 @@ class Pair:
     `others`: further sources of the models. `size`: how many models a run builds.
     """
 
-    kind: Kind
+    kind: ChangeKind
     source: Source
     models: tuple[str, ...]
     key: tuple[str, ...]
@@ -65,17 +65,17 @@ class Pair:
 
 
 @dataclass(slots=True)
-class Searched:
+class DbtResult:
     """The result. `trials`: how many were run; `seconds`: how long.
 
     `profile`: of dbt, what a script needs of it. `broken`: trials that could not be run. `finished`: the
     budget was enough.
     """
 
-    world: World
-    answers: dict[str, dict[Kind, CellOf]]
+    facts: ProjectFacts
+    answers: dict[str, dict[ChangeKind, CellOf]]
     profile: Mapping[str, Any]
-    kinds: Sequence[Kind] = tuple(Kind)
+    kinds: Sequence[ChangeKind] = tuple(ChangeKind)
     trials: int = 0
     comparisons: int = 0
     seconds: float = 0.0
@@ -83,13 +83,15 @@ class Searched:
     finished: bool = True
 
 
-def pairs_of(world: World, answers: dict[str, dict[Kind, CellOf]], kinds: Sequence[Kind]) -> list[Pair]:
+def pairs_of(
+    facts: ProjectFacts, answers: dict[str, dict[ChangeKind, CellOf]], kinds: Sequence[ChangeKind]
+) -> list[Pair]:
     """Every kind of change on every source for which a model is judged; the cells say which those are."""
-    project = world.project
+    project = facts.project
     found = []
     for kind in kinds:
         for source in project.sources.values():
-            role = world.roles.joined if kind is Kind.DIMENSION_CHANGED else world.roles.driving
+            role = facts.roles.joined if kind is ChangeKind.DIMENSION_CHANGED else facts.roles.driving
             models = tuple(id_ for id_ in project.selected if source.id in role[id_] and id_ in answers)
             if not models:
                 continue
@@ -99,7 +101,7 @@ def pairs_of(world: World, answers: dict[str, dict[Kind, CellOf]], kinds: Sequen
             merged = frozenset(name for id_ in models for name in project.models[id_].key)
             pair = Pair(kind, source, models, key, merged, tuple(in_order(others)), size)
             try:
-                drawn(world, pair, 0, 0, 1)
+                drawn(facts, pair, 0, 0, 1)
             except NotPossible as error:
                 for id_ in models:
                     answers[id_][kind].reason = str(error)
@@ -110,19 +112,19 @@ def pairs_of(world: World, answers: dict[str, dict[Kind, CellOf]], kinds: Sequen
     for cells in answers.values():
         for kind, cell in cells.items():
             if not cell.applicable and not cell.reason:
-                joins = kind is Kind.DIMENSION_CHANGED
+                joins = kind is ChangeKind.DIMENSION_CHANGED
                 cell.reason = "it joins no other source" if joins else "it has no such source"
     return found
 
 
-def drawn(world: World, pair: Pair, seed: int, number: int, rounds: int, redraw: int = 0) -> Trial:
+def drawn(facts: ProjectFacts, pair: Pair, seed: int, number: int, rounds: int, redraw: int = 0) -> Trial:
     """The trial with a number. Raises NotPossible: after some attempts, none can be drawn."""
     problem = NotPossible("no trial was drawn")
-    promised = [world.project.models[id_].promises.late_by or 0 for id_ in pair.models]
+    promised = [facts.project.models[id_].promises.late_by or 0 for id_ in pair.models]
     for attempt in range(10):
         random = Random(f"{seed}/{pair.kind.value}/{pair.source.name}/{number}/{redraw}/{attempt}")
         try:
-            drawing = Drawing(random, world.project, pair.source, pair.key, world.domains, pair.merged)
+            drawing = Drawing(random, facts.project, pair.source, pair.key, facts.domains, pair.merged)
             late = latenesses(drawing.clock(pair.source), promised)
             late_by = late[number % len(late)]
             return draw(drawing, pair.kind, pair.others, rounds=rounds, models=pair.size, late=late_by)
@@ -133,12 +135,12 @@ def drawn(world: World, pair: Pair, seed: int, number: int, rounds: int, redraw:
 
 @dataclass(slots=True)
 class Search:
-    """The state that all workers share; its lock guards all but `world` and `limits`."""
+    """The state that all workers share; its lock guards all but `facts` and `limits`."""
 
-    world: World
+    facts: ProjectFacts
     limits: Limits
     pairs: list[Pair]
-    answers: dict[str, dict[Kind, CellOf]]
+    answers: dict[str, dict[ChangeKind, CellOf]]
     started: float
     progress: Callable[[str, int], None]
     shown: float = 0.0
@@ -176,7 +178,7 @@ class Search:
 
     def _left(self, at: int, pair: Pair) -> int:
         """How many trials of a pair are left."""
-        most = min(self.limits.trials, TWO_RUNS) if pair.kind is Kind.TWO_RUNS else self.limits.trials
+        most = min(self.limits.trials, TWO_RUNS) if pair.kind is ChangeKind.TWO_RUNS else self.limits.trials
         cells = [self.answers[id_][pair.kind] for id_ in pair.models]
         return most - self.next_number.get(at, 0) if any(len(c.differs) < ENOUGH for c in cells) else 0
 
@@ -199,7 +201,7 @@ class Search:
                     for kind, of, what in seen[id_]:
                         self.judge(self.answers[id_][kind], number, of, what)
 
-    def one(self, runner: Runner, pair: Pair, number: int) -> dict[str, list[tuple[Kind, Trial, Seen]]]:
+    def one(self, runner: Runner, pair: Pair, number: int) -> dict[str, list[tuple[ChangeKind, Trial, Seen]]]:
         """What was seen of each model, and of which kind it is; drawn again where rows are refused.
 
         Where a run failed, or two ran at once, and a model differs, the same rows are tried without: if it
@@ -207,7 +209,7 @@ class Search:
         """
         problem = Rejected("")
         for redraw in range(REDRAWS):
-            trial = drawn(self.world, pair, self.limits.seed, number, self.limits.rounds, redraw)
+            trial = drawn(self.facts, pair, self.limits.seed, number, self.limits.rounds, redraw)
             try:
                 seen = runner.run(trial, pair.models)
                 break
@@ -216,13 +218,15 @@ class Search:
         else:
             raise problem
         found = {id_: [(pair.kind, trial, seen[id_])] for id_ in pair.models}
-        wrong = [id_ for id_ in pair.models if isinstance(seen[id_], Difference)]
-        if wrong and pair.kind in (Kind.FAILED_RUN, Kind.TWO_RUNS):
-            plain = replace(trial, kind=Kind.APPENDED, rounds=tuple(Round(r.changes) for r in trial.rounds))
+        wrong = [id_ for id_ in pair.models if isinstance(seen[id_], RefreshDifference)]
+        if wrong and pair.kind in (ChangeKind.FAILED_RUN, ChangeKind.TWO_RUNS):
+            plain = replace(
+                trial, kind=ChangeKind.APPENDED, rounds=tuple(Round(r.changes) for r in trial.rounds)
+            )
             for id_, what in runner.run(plain, wrong).items():
-                if id_ in wrong and isinstance(what, Difference):
+                if id_ in wrong and isinstance(what, RefreshDifference):
                     reason = NotJudged("it differs already where rows are only appended")
-                    found[id_] = [(pair.kind, trial, reason), (Kind.APPENDED, plain, what)]
+                    found[id_] = [(pair.kind, trial, reason), (ChangeKind.APPENDED, plain, what)]
         return found
 
     def judge(self, cell: CellOf, number: int, trial: Trial, seen: Seen) -> None:
@@ -232,21 +236,21 @@ class Search:
                 cell.equal.append(trial.late)
                 cell.notes.update({note: None} if note else {})
                 self.comparisons += 1
-            case Difference():
+            case RefreshDifference():
                 cell.differs.append(Found(number, trial, seen))
                 self.comparisons += 1
             case NotJudged(reason):
                 cell.not_judged += 1
                 cell.reason = reason
 
-    def shrink(self, runner: Runner, todo: list[tuple[str, Kind]]) -> None:
+    def shrink(self, runner: Runner, todo: list[tuple[str, ChangeKind]]) -> None:
         """Shrinks the difference of each cell that is left in a list, which the workers share."""
         while True:
             with self.lock:
                 if not todo:
                     return
                 id_, kind = todo.pop(0)
-            cell, model = self.answers[id_][kind], self.world.project.models[id_]
+            cell, model = self.answers[id_][kind], self.facts.project.models[id_]
             best = cell.best(model, kind)
             assert best is not None
             latest = best
@@ -259,13 +263,15 @@ class Search:
                     seen = runner.run(candidate, [id_])[id_]
                 except (Rejected, DbtBroken):
                     return False
-                if not isinstance(seen, Difference) or (seen.inherited and not best.difference.inherited):
+                if not isinstance(seen, RefreshDifference) or (
+                    seen.inherited and not best.difference.inherited
+                ):
                     return False
                 latest = Found(best.number, candidate, seen)
                 return True
 
-            if kind is not Kind.TWO_RUNS:
-                shrink(self.world.project, self.world.domains.base, best.trial, fails)
+            if kind is not ChangeKind.TWO_RUNS:
+                shrink(self.facts.project, self.facts.domains.base, best.trial, fails)
             cell.smallest = latest
             with self.lock:
                 self.show("shrinking differences", len(todo))
@@ -278,9 +284,9 @@ def search(
     schema: str | None = None,
     database: str | None = None,
     settings: Mapping[str, Any] | None = None,
-    kinds: Sequence[Kind] = tuple(Kind),
+    kinds: Sequence[ChangeKind] = tuple(ChangeKind),
     progress: Callable[[str, int], None] = lambda _what, _left: None,
-) -> Searched:
+) -> DbtResult:
     """Judges every selected model under every kind of change.
 
     `schema`: a script with CREATE TABLE for the sources; `database`: a file that has them. `settings`: of
@@ -292,23 +298,23 @@ def search(
     with ExitStack() as stack:
         first = stack.enter_context(dbt_process(target))
         try:
-            world = learned(first, opened(first, schema, database, settings), limits.seed)
+            facts = learned(first, opened(first, schema, database, settings), limits.seed)
         except (DbtBroken, Rejected) as error:
             raise CampaignError(f"{target.project}: the models cannot be built: {error}") from error
-        project = world.project
+        project = facts.project
         judged = [
-            id_ for id_ in project.selected if id_ not in world.wrong and not project.models[id_].left_out
+            id_ for id_ in project.selected if id_ not in facts.wrong and not project.models[id_].left_out
         ]
         answers = {id_: {kind: CellOf() for kind in kinds} for id_ in judged}
-        pairs = pairs_of(world, answers, kinds)
-        state = Search(world, limits, pairs, answers, started, progress)
+        pairs = pairs_of(facts, answers, kinds)
+        state = Search(facts, limits, pairs, answers, started, progress)
 
         def opened_runner(number: int) -> Runner:
             if number == 0:
-                return Runner(first, project, world.ignored)
+                return Runner(first, project, facts.ignored)
             other = stack.enter_context(dbt_process(target))
             made_ready(other)
-            return Runner(other, project, world.ignored)
+            return Runner(other, project, facts.ignored)
 
         runners = [opened_runner(number) for number in range(limits.workers)]
         with ThreadPoolExecutor(limits.workers) as pool:
@@ -324,11 +330,11 @@ def search(
                 raise
     for id_ in project.selected:
         if id_ not in answers:
-            reason = world.wrong.get(id_) or project.models[id_].left_out
+            reason = facts.wrong.get(id_) or project.models[id_].left_out
             answers[id_] = {kind: CellOf(applicable=True, reason=reason) for kind in kinds}
     ordered = {id_: answers[id_] for id_ in project.selected}
-    return Searched(
-        world,
+    return DbtResult(
+        facts,
         ordered,
         first.opened["profile"],
         kinds,

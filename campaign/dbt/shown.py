@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 
 from campaign.dbt.answers import CellOf, CellVerdict, Found, breaks_promise, lacks_proof, needs
-from campaign.dbt.kinds import WORDS, Kind, duration
+from campaign.dbt.kinds import WORDS, ChangeKind, duration
 from campaign.dbt.project import Model, Project, Source
-from campaign.dbt.search import Searched
+from campaign.dbt.search import DbtResult
 from campaign.dbt.trials import NEW_COLUMN, Change, Contents, Gone, Put, Row, Widened, load_statements
 from reports.documents import (
     DbtCellDocument,
@@ -20,9 +20,9 @@ from reports.documents import (
 from workload.outcomes.decision import Decision
 
 
-def decision_of(found: Searched) -> Decision:
+def decision_of(found: DbtResult) -> Decision:
     """FAILED: a model differs though its promises were kept. UNDECIDED: something was not judged."""
-    cells = [(found.world.project.models[id_], kind, cell) for id_, kind, cell in _cells(found)]
+    cells = [(found.facts.project.models[id_], kind, cell) for id_, kind, cell in _cells(found)]
     if any(breaks_promise(*each) for each in cells):
         return Decision.FAILED
     undecided = any(cell.verdict is CellVerdict.UNDECIDED for _, _, cell in cells)
@@ -31,20 +31,20 @@ def decision_of(found: Searched) -> Decision:
     return Decision.PASSED
 
 
-def _cells(found: Searched) -> list[tuple[str, Kind, CellOf]]:
+def _cells(found: DbtResult) -> list[tuple[str, ChangeKind, CellOf]]:
     return [(id_, kind, cell) for id_, cells in found.answers.items() for kind, cell in cells.items()]
 
 
-def document(found: Searched, project: str, seed: int) -> DbtDocument:
+def document(found: DbtResult, project: str, seed: int) -> DbtDocument:
     """The document of `dvs dbt --json`, with the reproduction of every difference."""
-    world = found.world
+    facts = found.facts
     models = {
-        world.project.models[id_].name: _model(found, world.project.models[id_], cells)
+        facts.project.models[id_].name: _model(found, facts.project.models[id_], cells)
         for id_, cells in found.answers.items()
     }
     return {
         "project": project,
-        "dbt": world.project.dbt,
+        "dbt": facts.project.dbt,
         "seed": seed,
         "decision": decision_of(found).value,
         "trials": found.trials,
@@ -57,12 +57,12 @@ def document(found: Searched, project: str, seed: int) -> DbtDocument:
     }
 
 
-def _model(found: Searched, model: Model, cells: Mapping[Kind, CellOf]) -> DbtModelDocument:
-    world = found.world
+def _model(found: DbtResult, model: Model, cells: Mapping[ChangeKind, CellOf]) -> DbtModelDocument:
+    facts = found.facts
     notes = []
-    if model.id in world.empty:
-        notes.append(f"fails while its sources are empty: {world.empty[model.id]}")
-    if more := sorted(world.ignored.get(model.id, frozenset()) - model.ignored):
+    if model.id in facts.empty:
+        notes.append(f"fails while its sources are empty: {facts.empty[model.id]}")
+    if more := sorted(facts.ignored.get(model.id, frozenset()) - model.ignored):
         notes.append(f"columns that differ between two full refreshes are not compared: {', '.join(more)}")
     if model.ignored:
         notes.append(f"columns that are not compared: {', '.join(sorted(model.ignored))}")
@@ -72,11 +72,11 @@ def _model(found: Searched, model: Model, cells: Mapping[Kind, CellOf]) -> DbtMo
         "promises": [*model.promises.names] if model.declares else None,
         "notes": notes,
         "needs": needs(model, cells),
-        "changes": {kind.value: _cell(world.project, model, kind, cell) for kind, cell in cells.items()},
+        "changes": {kind.value: _cell(facts.project, model, kind, cell) for kind, cell in cells.items()},
     }
 
 
-def _cell(project: Project, model: Model, kind: Kind, cell: CellOf) -> DbtCellDocument:
+def _cell(project: Project, model: Model, kind: ChangeKind, cell: CellOf) -> DbtCellDocument:
     found = cell.smallest or cell.best(model, kind)
     return {
         "verdict": cell.verdict.value,

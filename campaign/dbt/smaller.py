@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from campaign.dbt.kinds import Kind
+from campaign.dbt.kinds import ChangeKind
 from campaign.dbt.project import Project, Source
 from campaign.dbt.rows import NULL, value_of
 from campaign.dbt.trials import Change, Contents, Put, Row, Trial
@@ -58,7 +58,7 @@ def _kept(trial: Trial) -> int | None:
     Without it the first run would see an empty source, which is another mistake than the one that was found.
     """
     rows = [put.number for put in trial.start if put.source == trial.source]
-    needed = trial.kind in (Kind.APPENDED_LATE, Kind.EQUAL_CLOCK) or len(rows) == 1
+    needed = trial.kind in (ChangeKind.APPENDED_LATE, ChangeKind.EQUAL_CLOCK) or len(rows) == 1
     changed = {change.number for each in trial.rounds for change in each.changes if hasattr(change, "number")}
     return rows[-1] if rows and (needed or not changed.intersection(rows)) else None
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from campaign.dbt.kinds import Kind
+from campaign.dbt.kinds import ChangeKind
 from campaign.dbt.project import Project, SourceColumn
 from campaign.dbt.rows import NULL
 
@@ -61,7 +61,7 @@ class Round:
 class Trial:
     """One kind of change on one source. `late`: how late its rows arrive, in minutes."""
 
-    kind: Kind
+    kind: ChangeKind
     source: str
     start: tuple[Put, ...]
     rounds: tuple[Round, ...]

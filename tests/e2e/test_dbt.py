@@ -13,9 +13,9 @@ from click.testing import CliRunner, Result
 
 from campaign.cli import main
 from campaign.dbt.answers import CellVerdict
-from campaign.dbt.kinds import Kind
+from campaign.dbt.kinds import ChangeKind
 from campaign.dbt.process import Target
-from campaign.dbt.search import Limits, Searched, search
+from campaign.dbt.search import DbtResult, Limits, search
 from campaign.dbt.shown import decision_of, document
 from campaign.exit_codes import ExitCode
 from reports.documents import DbtDocument
@@ -32,8 +32,8 @@ pytestmark = [
 ]
 
 KINDS = (
-    *(Kind.APPENDED, Kind.APPENDED_LATE, Kind.UPDATED_WITHOUT_CLOCK, Kind.DELETED),
-    *(Kind.EQUAL_CLOCK, Kind.DIMENSION_CHANGED, Kind.SCHEMA_CHANGED),
+    *(ChangeKind.APPENDED, ChangeKind.APPENDED_LATE, ChangeKind.UPDATED_WITHOUT_CLOCK, ChangeKind.DELETED),
+    *(ChangeKind.EQUAL_CLOCK, ChangeKind.DIMENSION_CHANGED, ChangeKind.SCHEMA_CHANGED),
 )
 
 
@@ -43,14 +43,14 @@ def dvs_dbt(project: Path, *words: str) -> Result:
 
 
 @pytest.fixture(scope="module")
-def shop() -> Searched:
+def shop() -> DbtResult:
     """The example, searched."""
     limits = Limits(seed=1, trials=5, rounds=2, budget=3600.0, workers=2)
     return search(Target(SHOP, str(PYTHON)), limits, schema=str(SHOP / "schema.sql"), kinds=KINDS)
 
 
 @pytest.fixture(scope="module")
-def shown(shop: Searched) -> DbtDocument:
+def shown(shop: DbtResult) -> DbtDocument:
     """The document of the example."""
     return document(shop, str(SHOP), 1)
 
@@ -89,7 +89,7 @@ def test_each_usual_mistake_is_found(
         assert (shown["models"][model]["changes"][kind]["source_rows"] or 99) <= 3
 
 
-def test_only_the_window_breaks_a_promise(shop: Searched, shown: DbtDocument) -> None:
+def test_only_the_window_breaks_a_promise(shop: DbtResult, shown: DbtDocument) -> None:
     broken = {
         (name, kind)
         for name, model in shown["models"].items()
@@ -182,11 +182,11 @@ def test_ephemeral_models_are_built(small: Path) -> None:
     )
     limits = Limits(seed=1, trials=3, rounds=2, budget=3600.0, workers=1)
     target = Target(small, str(PYTHON), select=("above",))
-    kinds = (Kind.APPENDED, Kind.DELETED)
+    kinds = (ChangeKind.APPENDED, ChangeKind.DELETED)
     found = search(target, limits, schema=str(SHOP / "schema.sql"), kinds=kinds)
     cells = found.answers["model.dbt_shop.above"]
-    assert cells[Kind.APPENDED].verdict is CellVerdict.EQUAL
-    assert cells[Kind.DELETED].verdict is CellVerdict.DIFFERS
+    assert cells[ChangeKind.APPENDED].verdict is CellVerdict.EQUAL
+    assert cells[ChangeKind.DELETED].verdict is CellVerdict.DIFFERS
 
 
 def edited(project: Path, file: str, old: str, new: str) -> None:

@@ -39,7 +39,7 @@ PRINTED = {
 }
 """By schema a command that is quick."""
 
-ELSEWHERE = {"audit", "doctor", "gate", "replay", "runs", "verify-evolution", "verify-protocol"}
+ELSEWHERE = {"audit", "dbt", "doctor", "gate", "replay", "runs", "verify-evolution", "verify-protocol"}
 """Compared by the tests that have what these commands need."""
 
 

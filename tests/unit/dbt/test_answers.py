@@ -9,14 +9,14 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from campaign.dbt.answers import CellOf, CellVerdict, Found, breaks_promise, needs
-from campaign.dbt.differences import Difference, Table, compare
-from campaign.dbt.kinds import Kind, duration, minutes, promised
+from campaign.dbt.differences import RefreshDifference, Table, compare
+from campaign.dbt.facts import ProjectFacts
+from campaign.dbt.kinds import ChangeKind, duration, minutes, promised
 from campaign.dbt.reading import Roles
 from campaign.dbt.rows import Domains
-from campaign.dbt.search import Searched
+from campaign.dbt.search import DbtResult
 from campaign.dbt.shown import decision_of, document
 from campaign.dbt.trials import Put, Round, Trial
-from campaign.dbt.world import World
 from campaign.errors import CampaignError
 from reports.dbt import dbt_junit, dbt_markdown, dbt_page, reproduce_sh
 from tests.unit.dbt.projects import BASE, BY_COUNTRY, CUSTOMERS, ORDERS, SHOP, model
@@ -29,16 +29,18 @@ LATE = ("2", "NULL", "1.1", "TIMESTAMP '2024-02-12 00:00:00'")
 def late(minutes_late: int, *, inherited: tuple[str, ...] = ()) -> Found:
     """A trial with a late row that a model misses."""
     start = (Put(CUSTOMERS.id, 1, ("1", "'a'")), Put(ORDERS.id, 2, ROW))
-    trial = Trial(Kind.APPENDED_LATE, ORDERS.id, start, (Round((Put(ORDERS.id, 3, LATE),)),), minutes_late)
-    return Found(0, trial, Difference(("id",), missing=(("2",),), inherited=inherited))
+    trial = Trial(
+        ChangeKind.APPENDED_LATE, ORDERS.id, start, (Round((Put(ORDERS.id, 3, LATE),)),), minutes_late
+    )
+    return Found(0, trial, RefreshDifference(("id",), missing=(("2",),), inherited=inherited))
 
 
-def searched(cells: Mapping[Kind, CellOf], of: Any = BY_COUNTRY) -> Searched:
+def searched(cells: Mapping[ChangeKind, CellOf], of: Any = BY_COUNTRY) -> DbtResult:
     """The result of a search over one model."""
     project = type(SHOP)(SHOP.sources, {of.id: of}, (of.id,), "1.11", {of.id: SHOP.ancestors[BY_COUNTRY.id]})
-    world = World(project, Roles({}, {}), Domains(BASE, {}), {}, {}, {})
-    all_cells = {kind: CellOf(reason="it has no such source") for kind in Kind} | dict(cells)
-    return Searched(world, {of.id: all_cells}, PROFILE, trials=3, comparisons=3, seconds=1.0)
+    facts = ProjectFacts(project, Roles({}, {}), Domains(BASE, {}), {}, {}, {})
+    all_cells = {kind: CellOf(reason="it has no such source") for kind in ChangeKind} | dict(cells)
+    return DbtResult(facts, {of.id: all_cells}, PROFILE, trials=3, comparisons=3, seconds=1.0)
 
 
 PROFILE = {"name": "shop", "target": "dev", "file": "shop.duckdb", "schema": None}
@@ -67,13 +69,13 @@ def test_a_difference_is_a_failure_within_the_promises_only(
 ) -> None:
     of = model("by_country", ORDERS.id, CUSTOMERS.id, promises=promises)
     cell = CellOf(applicable=True, differs=[late(minutes_late)])
-    assert breaks_promise(of, Kind.APPENDED_LATE, cell) is broken
+    assert breaks_promise(of, ChangeKind.APPENDED_LATE, cell) is broken
     wanted = Decision.FAILED if broken else Decision.PASSED
-    assert decision_of(searched({Kind.APPENDED_LATE: cell}, of)) is wanted
+    assert decision_of(searched({ChangeKind.APPENDED_LATE: cell}, of)) is wanted
 
 
 def test_what_was_not_judged_is_no_pass() -> None:
-    undecided = searched({Kind.DELETED: CellOf(applicable=True)})
+    undecided = searched({ChangeKind.DELETED: CellOf(applicable=True)})
     assert decision_of(undecided) is Decision.UNDECIDED
     nothing = searched({})
     nothing.comparisons = 0
@@ -83,18 +85,18 @@ def test_what_was_not_judged_is_no_pass() -> None:
 def test_needs_are_one_sentence() -> None:
     cell = CellOf(applicable=True, equal=[2880], differs=[late(4320), late(44640)])
     deleted = CellOf(applicable=True, differs=[late(1)])
-    assert needs(BY_COUNTRY, {Kind.APPENDED_LATE: cell, Kind.DELETED: deleted}) == (
+    assert needs(BY_COUNTRY, {ChangeKind.APPENDED_LATE: cell, ChangeKind.DELETED: deleted}) == (
         "by_country is right if no row is 3 days or more older than the newest when it arrives and no row is "
         "deleted."
     )
-    assert "needs nothing" in needs(BY_COUNTRY, {Kind.DELETED: CellOf(equal=[None])})
-    assert "only appended" in needs(BY_COUNTRY, {Kind.APPENDED: deleted})
-    assert "it fails" in needs(BY_COUNTRY, {Kind.DELETED: CellOf(reason="it fails")})
+    assert "needs nothing" in needs(BY_COUNTRY, {ChangeKind.DELETED: CellOf(equal=[None])})
+    assert "only appended" in needs(BY_COUNTRY, {ChangeKind.APPENDED: deleted})
+    assert "it fails" in needs(BY_COUNTRY, {ChangeKind.DELETED: CellOf(reason="it fails")})
 
 
 def test_the_difference_that_is_shown_is_of_the_models_own_making_and_least_late() -> None:
     cell = CellOf(differs=[late(1, inherited=("other",)), late(4320), late(60)])
-    best = cell.best(BY_COUNTRY, Kind.APPENDED_LATE)
+    best = cell.best(BY_COUNTRY, ChangeKind.APPENDED_LATE)
     assert best is not None
     assert best.trial.late == 60
 
@@ -133,9 +135,9 @@ def test_durations_are_read_and_written() -> None:
 def test_pages_show_the_rows_of_a_difference() -> None:
     of = model("by_country", ORDERS.id, CUSTOMERS.id, promises=[{"late_by": "3 days"}])
     cells = {
-        Kind.APPENDED_LATE: CellOf(applicable=True, differs=[late(4320)]),
-        Kind.APPENDED: CellOf(applicable=True, equal=[None, None]),
-        Kind.DELETED: CellOf(applicable=True),
+        ChangeKind.APPENDED_LATE: CellOf(applicable=True, differs=[late(4320)]),
+        ChangeKind.APPENDED: CellOf(applicable=True, equal=[None, None]),
+        ChangeKind.DELETED: CellOf(applicable=True),
     }
     found = document(searched(cells, of), "<shop>", 1)
     page = dbt_page(found, {("by_country", "appended_late"): "differences/x"})

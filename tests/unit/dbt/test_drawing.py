@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from campaign.dbt.drawing import NotPossible, draw, latenesses
-from campaign.dbt.kinds import Kind
+from campaign.dbt.kinds import ChangeKind
 from campaign.dbt.rows import DAY, NULL, Clock
 from campaign.dbt.smaller import keeps_references, shrink
 from campaign.dbt.trials import Contents, Gone, Put, Row, Trial, Widened
@@ -16,12 +16,12 @@ from tests.unit.dbt.projects import BASE, CUSTOMERS, ORDERS, SHOP, drawing
 
 LATE = 60
 
-ON_ORDERS = [kind for kind in Kind if kind is not Kind.DIMENSION_CHANGED]
+ON_ORDERS = [kind for kind in ChangeKind if kind is not ChangeKind.DIMENSION_CHANGED]
 
 
-def drawn(kind: Kind, seed: int) -> Trial:
+def drawn(kind: ChangeKind, seed: int) -> Trial:
     """A trial on the orders, or on the customers where they are the dimension."""
-    if kind is Kind.DIMENSION_CHANGED:
+    if kind is ChangeKind.DIMENSION_CHANGED:
         return draw(drawing(seed, CUSTOMERS), kind, [], rounds=3, models=1, late=LATE)
     return draw(drawing(seed), kind, [CUSTOMERS], rounds=3, models=1, late=LATE)
 
@@ -37,8 +37,8 @@ def first_round(trial: Trial) -> tuple[list[Row], list[Put]]:
     return start, [change for change in trial.rounds[0].changes if isinstance(change, Put)]
 
 
-@given(st.sampled_from(list(Kind)), st.integers(0, 10_000))
-def test_references_are_kept_and_keys_are_unique(kind: Kind, seed: int) -> None:
+@given(st.sampled_from(list(ChangeKind)), st.integers(0, 10_000))
+def test_references_are_kept_and_keys_are_unique(kind: ChangeKind, seed: int) -> None:
     try:
         trial = drawn(kind, seed)
     except NotPossible:
@@ -48,7 +48,7 @@ def test_references_are_kept_and_keys_are_unique(kind: Kind, seed: int) -> None:
     for changes in (trial.start, *(each.changes for each in trial.rounds)):
         for change in changes:
             contents.apply(change)
-        if kind is not Kind.APPENDED_TWICE:
+        if kind is not ChangeKind.APPENDED_TWICE:
             for rows in contents.rows.values():
                 keys = [row[0] for row in rows.values() if row[0] != NULL]
                 assert len(keys) == len(set(keys))
@@ -56,14 +56,14 @@ def test_references_are_kept_and_keys_are_unique(kind: Kind, seed: int) -> None:
 
 @given(st.integers(0, 10_000))
 def test_appended_rows_are_newer_than_all_others(seed: int) -> None:
-    start, puts = first_round(drawn(Kind.APPENDED, seed))
+    start, puts = first_round(drawn(ChangeKind.APPENDED, seed))
     assert puts
     assert min(clock(put.row) for put in puts) > max(map(clock, start))
 
 
 @given(st.integers(0, 10_000))
 def test_late_rows_are_older_than_the_newest(seed: int) -> None:
-    trial = drawn(Kind.APPENDED_LATE, seed)
+    trial = drawn(ChangeKind.APPENDED_LATE, seed)
     start, puts = first_round(trial)
     assert trial.late
     assert max(clock(put.row) for put in puts) < max(map(clock, start))
@@ -71,34 +71,34 @@ def test_late_rows_are_older_than_the_newest(seed: int) -> None:
 
 @given(st.integers(0, 10_000))
 def test_equal_clocks_are_equal_to_the_newest(seed: int) -> None:
-    start, puts = first_round(drawn(Kind.EQUAL_CLOCK, seed))
+    start, puts = first_round(drawn(ChangeKind.EQUAL_CLOCK, seed))
     assert {clock(put.row) for put in puts} == {max(map(clock, start))}
 
 
-@given(st.integers(0, 10_000), st.sampled_from([Kind.UPDATED, Kind.UPDATED_WITHOUT_CLOCK]))
-def test_updates_set_the_clock_or_leave_it(seed: int, kind: Kind) -> None:
+@given(st.integers(0, 10_000), st.sampled_from([ChangeKind.UPDATED, ChangeKind.UPDATED_WITHOUT_CLOCK]))
+def test_updates_set_the_clock_or_leave_it(seed: int, kind: ChangeKind) -> None:
     trial = drawn(kind, seed)
     start = {put.number: put.row for put in trial.start}
     _, puts = first_round(trial)
     old, new = start[puts[0].number], puts[0].row
     assert old[0] == new[0]
-    if kind is Kind.UPDATED:
+    if kind is ChangeKind.UPDATED:
         assert clock(new) > max(clock(row) for row in start.values() if len(row) == len(new))
     else:
         assert clock(new) == clock(old)
 
 
 def test_each_other_kind_does_what_it_says() -> None:
-    _, puts = first_round(drawn(Kind.NULL_KEY, 1))
+    _, puts = first_round(drawn(ChangeKind.NULL_KEY, 1))
     assert puts[0].row[0] == NULL
-    _, puts = first_round(drawn(Kind.NULL_CLOCK, 1))
+    _, puts = first_round(drawn(ChangeKind.NULL_CLOCK, 1))
     assert clock(puts[0].row) == NULL
-    start, puts = first_round(drawn(Kind.APPENDED_TWICE, 1))
+    start, puts = first_round(drawn(ChangeKind.APPENDED_TWICE, 1))
     assert puts[0].row in start
-    assert isinstance(drawn(Kind.DELETED, 1).rounds[0].changes[0], Gone)
-    assert isinstance(drawn(Kind.SCHEMA_CHANGED, 1).rounds[0].changes[0], Widened)
-    assert drawn(Kind.FAILED_RUN, 1).rounds[0].stop_at is not None
-    assert drawn(Kind.TWO_RUNS, 1).rounds[0].second
+    assert isinstance(drawn(ChangeKind.DELETED, 1).rounds[0].changes[0], Gone)
+    assert isinstance(drawn(ChangeKind.SCHEMA_CHANGED, 1).rounds[0].changes[0], Widened)
+    assert drawn(ChangeKind.FAILED_RUN, 1).rounds[0].stop_at is not None
+    assert drawn(ChangeKind.TWO_RUNS, 1).rounds[0].second
 
 
 def test_the_same_seed_draws_the_same_trial() -> None:
@@ -108,13 +108,13 @@ def test_the_same_seed_draws_the_same_trial() -> None:
 @pytest.mark.parametrize(
     ("kind", "why"),
     [
-        (Kind.APPENDED_TWICE, "has a key that forbids it"),
-        (Kind.NULL_KEY, "has no key that may be NULL"),
-        (Kind.APPENDED_LATE, "has no clock column"),
-        (Kind.EQUAL_CLOCK, "has no clock column"),
+        (ChangeKind.APPENDED_TWICE, "has a key that forbids it"),
+        (ChangeKind.NULL_KEY, "has no key that may be NULL"),
+        (ChangeKind.APPENDED_LATE, "has no clock column"),
+        (ChangeKind.EQUAL_CLOCK, "has no clock column"),
     ],
 )
-def test_what_cannot_happen_says_why(kind: Kind, why: str) -> None:
+def test_what_cannot_happen_says_why(kind: ChangeKind, why: str) -> None:
     with pytest.raises(NotPossible, match=re.escape(why)):
         draw(drawing(1, CUSTOMERS), kind, [], rounds=1, models=1, late=LATE)
 
@@ -125,14 +125,16 @@ def test_a_late_row_stays_late_when_its_trial_is_shrunk(seed: int) -> None:
         """A model that never reads late rows: it differs while one is appended."""
         return any(each.changes for each in trial.rounds)
 
-    small = shrink(SHOP, BASE, drawn(Kind.APPENDED_LATE, seed), without_a_late_row).found
+    small = shrink(SHOP, BASE, drawn(ChangeKind.APPENDED_LATE, seed), without_a_late_row).found
     start, puts = first_round(small)
     assert small.source_rows == 2
     assert clock(puts[0].row) < clock(start[0])
 
 
 def test_shrinking_keeps_a_row_at_the_start() -> None:
-    small = shrink(SHOP, BASE, drawn(Kind.APPENDED, 3), lambda trial: bool(trial.rounds[0].changes)).found
+    small = shrink(
+        SHOP, BASE, drawn(ChangeKind.APPENDED, 3), lambda trial: bool(trial.rounds[0].changes)
+    ).found
     assert [put.source for put in small.start] == [ORDERS.id]
     assert small.source_rows == 2
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from campaign.dbt.project import SourceColumn
-from campaign.dbt.reading import Read, clock_of, read_text, roles, with_clocks
+from campaign.dbt.reading import TextRead, clock_of, read_text, roles, with_clocks
 from tests.unit.dbt.projects import BY_COUNTRY, CUSTOMERS, ORDERS, SHOP
 
 ITSELF = "shop.main.by_country"
 
 
-def read(text: str) -> Read:
+def read(text: str) -> TextRead:
     """What a text of the model reads."""
     found = read_text(text, ITSELF)
     assert found is not None

@@ -26,8 +26,8 @@ from campaign.verify.running import decision_of as of_rules
 from engines.registry import TIERS, find_tier
 from generators.profiles import SMOKE
 from reports.figures import headline
-from reports.gate_page import gate_page
 from reports.junit import Case, CaseVerdict
+from reports.pages import gate_page
 from reports.run_junit import run_cases
 from tests.unit.runs.sample import RUN
 from workload.outcomes.decision import Decision

@@ -1,4 +1,4 @@
-"""The HTML page of a gate (`gate.html`): one file that loads nothing and runs no script."""
+"""The HTML pages of a gate and of an audit: each one file that loads nothing and runs no script."""
 
 from __future__ import annotations
 
@@ -33,3 +33,8 @@ def gate_page(gate: Mapping[str, Any]) -> str:
             counts=", ".join(counts) or "no stage ran",
         )
     )
+
+
+def audit_page(audit: Mapping[str, object]) -> str:
+    """Returns the page of an audit, given as `dvs audit --json` prints it. Every text is escaped."""
+    return environment().get_template("audit.html.j2").render(audit=audit)

@@ -14,7 +14,7 @@ from campaign.dbt.differences import Table, compare
 from campaign.dbt.drawing import Drawing, NotPossible
 from campaign.dbt.process import Dbt, DbtBroken
 from campaign.dbt.project import Model, Project, Source, read_project, with_sources
-from campaign.dbt.reading import Read, Roles, plain, read_text, roles, with_clocks
+from campaign.dbt.reading import Roles, TextRead, plain, read_text, roles, with_clocks
 from campaign.dbt.rows import DAY, NEWEST, Domains
 from campaign.dbt.run import Rejected, Runner, failures
 from campaign.dbt.trials import Contents
@@ -28,7 +28,7 @@ ATTEMPTS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ProjectFacts:
     """What is known of a project before the first trial.
 
     `wrong`: why some models cannot be judged.
@@ -68,7 +68,7 @@ def made_ready(dbt: Dbt) -> None:
         dbt.ask("run", command=["seed"])
 
 
-def learned(dbt: Dbt, project: Project, seed: int) -> World:
+def learned(dbt: Dbt, project: Project, seed: int) -> ProjectFacts:
     """Builds the models a few times, to know their texts, and what differs without any change.
 
     Raises DbtBroken and Rejected.
@@ -97,10 +97,10 @@ def learned(dbt: Dbt, project: Project, seed: int) -> World:
                 unsteady.update({model.id: reason} if reason else {})
     # Values that a model cannot take may be the reason of one failure, hardly of two.
     never = {id_: reason for id_, reason in failed[0].items() if id_ in failed[1]}
-    return World(project, roles(project, reads), domains, ignored, never | unsteady, failures(first))
+    return ProjectFacts(project, roles(project, reads), domains, ignored, never | unsteady, failures(first))
 
 
-def _domains(reads: Iterable[Read]) -> Domains:
+def _domains(reads: Iterable[TextRead]) -> Domains:
     constants: dict[str, dict[str, None]] = {}
     links: dict[str, set[str]] = {}
     timed = False
@@ -147,7 +147,7 @@ def _twice(runner: Runner, models: Sequence[Model], seed: str, domains: Domains,
     return _Twice(tables[0], tables[1], {id_: f"it cannot be built: {text}" for id_, text in failed.items()})
 
 
-def _reads(project: Project, answer: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Read]:
+def _reads(project: Project, answer: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, TextRead]:
     found = {}
     for id_, model in project.models.items():
         text = (answer["results"].get(id_) or {}).get("compiled") or texts.get(id_)
