@@ -1,7 +1,9 @@
-"""What tests of other projects import: `assert_isolation(history, "PL-SI")` for histories.
+"""What tests import: `assert_isolation` for histories, `assert_dbt_models` for dbt projects.
 
 `assert_delayed_view_semantics` and `AdapterConformance`, for engines, are names of `dvs`.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from dvs.packages import require_packages
 
@@ -9,4 +11,17 @@ require_packages(["dvs_model"])
 
 from dvs_model.judging.recorded import assert_isolation  # noqa: E402  # the check comes first
 
-__all__ = ["assert_isolation"]
+if TYPE_CHECKING:
+    from campaign.dbt.assertion import assert_dbt_models
+
+__all__ = ["assert_dbt_models", "assert_isolation"]
+
+
+def __getattr__(name: str) -> Any:
+    """Imported when it is asked for: histories need none of it."""
+    if name != "assert_dbt_models":
+        raise AttributeError(f"module 'dvs.testing' has no attribute {name!r}")
+    require_packages(["campaign"])
+    from campaign.dbt.assertion import assert_dbt_models
+
+    return assert_dbt_models

@@ -18,6 +18,7 @@ from campaign.dbt.process import Target
 from campaign.dbt.search import DbtResult, Limits, search
 from campaign.dbt.shown import decision_of, document
 from campaign.exit_codes import ExitCode
+from dvs.testing import assert_dbt_models
 from reports.documents import DbtDocument
 from tests.schemas import unlike
 from workload.outcomes.decision import Decision
@@ -153,6 +154,20 @@ def test_the_command_its_files_and_its_script(small: Path, tmp_path: Path) -> No
     )
     assert ran.returncode == 1, ran.stderr
     assert "missing after the incremental runs:" in ran.stdout
+
+
+def test_an_assertion_shows_the_rows(small: Path, tmp_path: Path) -> None:
+    promises = tmp_path / "promises.toml"
+    promises.write_text('[models.orders_window]\npromises = ["append_only", {late_by = "3 days"}]\n')
+    with pytest.raises(AssertionError, match=r"orders_window, appended late:\n  raw\.orders: append"):
+        assert_dbt_models(
+            small,
+            python=PYTHON,
+            schema=SHOP / "schema.sql",
+            promises=promises,
+            kinds=["appended_late"],
+            trials=1,
+        )
 
 
 def test_a_promise_that_excludes_the_change_makes_it_information(small: Path, tmp_path: Path) -> None:

@@ -1,0 +1,58 @@
+"""`assert_dbt_models`: `dvs dbt` in a test of pytest, with what is wrong in the message of the failure."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from campaign.dbt.kinds import ChangeKind
+from campaign.dbt.process import Target
+from campaign.dbt.search import Limits, search
+from campaign.dbt.shown import document
+from reports.dbt import broken_kinds, heading, headline, story
+from reports.documents import DbtDocument
+from workload.outcomes.decision import Decision
+
+
+def assert_dbt_models(
+    project: Path | str,
+    *,
+    python: Path | str = sys.executable,
+    schema: Path | str | None = None,
+    database: Path | str | None = None,
+    promises: Path | str | None = None,
+    select: Sequence[str] = (),
+    kinds: Sequence[str] = (),
+    trials: int = 5,
+    budget: float = 300.0,
+    seed: int = 1,
+) -> DbtDocument:
+    """Judges the models of a dbt project as `dvs dbt` does; returns its document where no promise is broken.
+
+    `python`: that of your dbt. `kinds`: of change, such as "appended_late"; without them all. `budget`: in seconds. Raises AssertionError: a model differs from its full
+    refresh though its promises were kept, or something was not judged; CampaignError: the project, or what
+    says how to judge it, cannot be used; ValueError: there is no such kind.
+    """
+    __tracebackhide__ = True
+    settings = {} if promises is None else tomllib.loads(Path(promises).read_text(encoding="utf-8"))
+    found = search(
+        Target(Path(project), str(python), tuple(select)),
+        Limits(seed=seed, trials=trials, rounds=3, budget=budget, workers=1),
+        schema=None if schema is None else str(Path(schema).resolve()),
+        database=None if database is None else str(Path(database).resolve()),
+        settings=settings,
+        kinds=[ChangeKind(kind) for kind in kinds] or tuple(ChangeKind),
+    )
+    result = document(found, str(project), seed)
+    if result["decision"] == Decision.PASSED.value:
+        return result
+    lines = [headline(result)]
+    for name, model in result["models"].items():
+        lines.append(model["needs"])
+        for kind in broken_kinds(model):
+            reproduction = model["changes"][kind]["reproduction"]
+            lines.append(f"{name}, {heading(kind)}:")
+            lines.extend([] if reproduction is None else (f"  {line}" for line in story(reproduction)))
+    raise AssertionError("\n".join(lines))
