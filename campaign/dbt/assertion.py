@@ -31,9 +31,10 @@ def assert_dbt_models(
 ) -> DbtDocument:
     """Judges the models of a dbt project as `dvs dbt` does; returns its document where no promise is broken.
 
-    `python`: that of your dbt. `kinds`: of change, such as "appended_late"; without them all. `budget`: in seconds. Raises AssertionError: a model differs from its full
-    refresh though its promises were kept, or something was not judged; CampaignError: the project, or what
-    says how to judge it, cannot be used; ValueError: there is no such kind.
+    `python`: that of your dbt. `kinds`: of change, such as "appended_late"; without them all. `budget`: in
+    seconds. Raises AssertionError: a model differs from its full refresh though its promises were kept, or
+    something was not judged; CampaignError: the project, or what says how to judge it, cannot be used;
+    ValueError: there is no such kind.
     """
     __tracebackhide__ = True
     settings = {} if promises is None else tomllib.loads(Path(promises).read_text(encoding="utf-8"))
