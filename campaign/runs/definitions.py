@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from campaign.errors import CampaignError
 from campaign.lanes.spec import LaneSpec
-from dynamic_tables.errors import DefinitionError
+from dynamic_tables.errors import DefinitionError, DynamicTablesError
 from dynamic_tables.explain import Explanation, explain
 from dynamic_tables.reading.text.relations import Relations, StoredRelation
 from dynamic_tables.store.names.statements import column_type
@@ -43,10 +45,35 @@ def over_definitions(profile: Profile, path: str, floor: int, spec: LaneSpec) ->
 
 def _read(path: str, describe: Describe, *, by_duckdb: bool) -> Given:
     try:
-        with open_duckdb() as connection:
-            return read_definitions(Path(path), describe, connection, by_duckdb=by_duckdb)
+        with scripts_at(Path(path)) as place, open_duckdb() as connection:
+            return read_definitions(place, describe, connection, by_duckdb=by_duckdb)
     except ScriptError as error:
         raise CampaignError(str(error)) from error
+
+
+@contextmanager
+def scripts_at(path: Path) -> Iterator[Path]:
+    """The scripts at a path; for the folder of an account, its definitions as a script. No row is read.
+
+    Raises CampaignError: the account cannot be read.
+    """
+    if not path.is_dir() or not any(path.glob("*/_delta_log")) or any(path.rglob("*.sql")):
+        yield path
+        return
+    # Imported here: scripts need neither an account nor Spark.
+    from dynamic_tables.account import Account
+    from dynamic_tables.schedule.clock import WallClock
+    from dynamic_tables.session import open_session
+    from dynamic_tables.store.spark.on_demand import on_demand
+
+    with TemporaryDirectory() as folder:
+        place = Path(folder, f"{path.resolve().name}.sql")
+        try:
+            account = Account.open(str(path), on_demand(open_session), WallClock())
+            place.write_text(account.script(), encoding="utf-8")
+        except DynamicTablesError as error:
+            raise CampaignError(f"{path}: {error}") from error
+        yield place
 
 
 def explanations(path: str) -> dict[str, Explanation]:

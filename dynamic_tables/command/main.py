@@ -110,6 +110,15 @@ def history(folder: Path, table: str | None, role: str, as_json: bool, limit: in
     click.echo(json.dumps(rows, default=str, indent=2) if as_json else history_text(rows), nl=as_json)
 
 
+@command.command("script")
+@FOLDER
+@ROLE
+def script_of(folder: Path, role: str) -> None:
+    """Prints the tables, views and dynamic tables as a SQL script, without rows."""
+    with _account(folder, role) as account:
+        click.echo(account.script(), nl=False)
+
+
 def _verb(name: str, does: Callable[[Account, str], object], text: str, *, computes: bool = False) -> None:
     @command.command(name, help=text)
     @FOLDER

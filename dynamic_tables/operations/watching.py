@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from dynamic_tables.definition import DynamicTable
 from dynamic_tables.journal.events import Privilege
 from dynamic_tables.operations.missing import unreadable
 from dynamic_tables.operations.operated import Operated
@@ -18,6 +19,7 @@ from dynamic_tables.operations.rows import (
     table_rows,
     watched,
 )
+from dynamic_tables.script import script
 
 TIME = pa.timestamp("us", tz="UTC")
 
@@ -101,6 +103,18 @@ class Watching:
         """Returns why tables and views of the account cannot be read, one sentence each."""
         with self.lock:
             return tuple(unreadable(self))
+
+    def script(self: Operated) -> str:
+        """Returns the definitions as a SQL script, without rows: `dvs fuzz --definitions` takes it.
+
+        Raises MissingPrivilege: the role has no MONITOR on a dynamic table.
+        """
+        with self.lock:
+            definitions = self.store.definitions()
+            for name, definition in definitions.items():
+                if isinstance(definition, DynamicTable):
+                    allowed(self, name, Privilege.MONITOR)
+            return script(definitions.values())
 
     def dependencies(self: Operated) -> pa.Table:
         """Returns what each dynamic table reads, views expanded.

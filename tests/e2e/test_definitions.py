@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
@@ -21,11 +21,16 @@ from campaign.pytest_plugin.scenarios import marked_scenarios
 from campaign.runs.campaign import run_campaign
 from campaign.runs.options import CampaignOptions
 from dvs import scenarios_for
+from dynamic_tables.account import Account
+from dynamic_tables.schedule.clock import WallClock
 from workload.outcomes.decision import Decision
 from workload.outcomes.run_verdict import RunVerdict, run_verdict
 from workload.query import Verbatim
 from workload.scenario import Scenario
 from workload.wellformed import check_scenario
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.slow
 
@@ -167,3 +172,29 @@ def test_hypothesis_draws_scenarios_over_definitions() -> None:
         assert scenario.dynamic_tables
 
     drawn()
+
+
+@pytest.mark.spark
+def test_the_folder_of_an_account_stands_for_its_script(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    account = Account.open(str(folder), spark, WallClock())
+    account.create_base_table("sales", [("region", "STRING"), ("amount", "DECIMAL(10,2)"), ("order", "INT")])
+    account.execute("INSERT INTO sales VALUES ('geheim', 10, 1)")
+    account.create_view("big", "SELECT * FROM sales WHERE amount > 5")
+    totals = "SELECT region, SUM(amount) AS total FROM big GROUP BY region"
+    account.create_dynamic_table("totals", totals, target_lag=300_000_000)
+    account.create_dynamic_table("parts", "SELECT region FROM totals", refresh_mode="FULL")
+    assert account.script() == (
+        "CREATE TABLE `sales` (`region` STRING, `amount` DECIMAL(10,2), `order` INT);\n"
+        "CREATE VIEW `big` AS\nSELECT * FROM sales WHERE amount > 5;\n"
+        f"CREATE DYNAMIC TABLE `totals` TARGET_LAG = '300 seconds' REFRESH_MODE = AUTO AS\n{totals};\n"
+        "CREATE DYNAMIC TABLE `parts` TARGET_LAG = DOWNSTREAM REFRESH_MODE = FULL AS\n"
+        "SELECT region FROM totals;\n"
+    )
+    code, out, error = dvs(
+        "fuzz", "--definitions", str(folder), "--scenarios", "12", "--json", "--floor", "0"
+    )
+    assert code == ExitCode.OK, error
+    judged = json.loads(out.strip().splitlines()[-1])["definitions_judged"]
+    assert {name: each["mode"] for name, each in judged.items()} == {"totals": "INCREMENTAL", "parts": "FULL"}
+    assert "geheim" not in out
