@@ -151,7 +151,11 @@ def _write(out: Path, result: DbtDocument, profile: Mapping[str, Any]) -> dict[t
     for name, model in result["models"].items():
         for kind, cell in model["changes"].items():
             reproduction = cell["reproduction"]
-            if reproduction is None or any(run["twice"] for run in reproduction["runs"]):
+            if (
+                reproduction is None
+                or profile["attached"]
+                or any(run["twice"] for run in reproduction["runs"])
+            ):
                 continue
             folder = f"differences/{name}-{kind}"
             script = reproduce_sh(name, kind, reproduction, str(Path(result["project"]).resolve()), profile)

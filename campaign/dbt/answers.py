@@ -35,7 +35,7 @@ class CellOf:
     """What was seen of one model under one kind of change.
 
     `equal`: how late the rows of trials were after which it was equal, None where rows are not late.
-    `not_judged`: trials after which the full refresh failed.
+    `not_judged`: trials after which the full refresh failed. `filled`: the model had rows in one.
     `reason`: why nothing could be judged. `smallest`: the reproduction, once it is shrunk. `notes`: what else
     was seen in trials after which the model was equal.
     """
@@ -45,6 +45,7 @@ class CellOf:
     smallest: Found | None = None
     applicable: bool = False
     not_judged: int = 0
+    filled: bool = False
     reason: str = ""
     notes: dict[str, None] = field(default_factory=dict)
 

@@ -42,9 +42,10 @@ class RefreshDifference:
 
 @dataclass(frozen=True, slots=True)
 class Equal:
-    """The incremental run left what the full refresh gives. `note`: what else was seen."""
+    """The incremental run left what the full refresh gives. `filled`: rows. `note`: what else was seen."""
 
     note: str = ""
+    filled: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from random import Random
 
 from campaign.dbt.kinds import ChangeKind
 from campaign.dbt.project import ForeignKey, Project, Source, SourceColumn
+from campaign.dbt.reading import columns_of
 from campaign.dbt.rows import DAY, NEWEST, NULL, Clock, Domains, value_of
 from campaign.dbt.trials import Change, Contents, Gone, Put, Round, Row, Trial, Widened
 
@@ -28,14 +29,14 @@ STATEMENTS = 5
 """About how many statements a model takes; a run is stopped at one of them."""
 
 
-def key_of(project: Project, source: Source, models: Sequence[str]) -> tuple[str, ...]:
+def key_of(project: Project, source: Source, models: Sequence[str], domains: Domains) -> tuple[str, ...]:
     """The columns by which rows of a source are told apart: its first key, else a model's `unique_key`."""
     if source.keys:
         return source.keys[0]
     for id_ in models:
-        key = project.models[id_].key
-        if key and set(key) <= set(source.names):
-            return key
+        key = [columns_of(source, name, domains.renamed)[:1] for name in project.models[id_].key]
+        if key and all(key):
+            return tuple(name for names in key for name in names)
     return ()
 
 
@@ -63,7 +64,9 @@ class Drawing:
 
     def clock(self, source: Source) -> Clock | None:
         """The clock of a source."""
-        return None if source.clock is None else Clock(source.column(source.clock).type, self.domains.base)
+        if source.clock is None:
+            return None
+        return Clock(source.column(source.clock).type, self.domains.base, self.domains.scale)
 
     def later(self) -> int:
         """A tick of the source that is newer than all others."""
@@ -104,6 +107,8 @@ class Drawing:
                         )
             if clock is not None and source.clock is not None:
                 values[source.clock] = clock.literal(tick)
+            for name in source.clocks:
+                values[name] = Clock(source.column(name).type, self.domains.base).literal(tick)
             values |= fixed or {}
             row = tuple(values[name] for name in source.names)
             if not self._clashes(source, row, taken):
@@ -139,7 +144,7 @@ class Drawing:
         linked = self._linked(source, column.name)
         if linked and self.random.random() < MEETING:
             return self.random.choice(linked)
-        required = column.required or column.name in self.merged
+        required = column.required or column.name.lower() in self.merged
         return self.domains.draw(self.random, column.name, column.type, required)
 
     def _linked(self, source: Source, name: str) -> list[str]:
@@ -298,8 +303,8 @@ def _deleted(drawing: Drawing, _late: int) -> Iterator[Change]:
 
 def _null_key(drawing: Drawing, _late: int) -> Iterator[Change]:
     source = drawing.source
-    keys = {*drawing.key, *drawing.merged}
-    free = [column.name for column in source.columns if column.name in keys and not column.required]
+    keys = {*(name.lower() for name in drawing.key), *drawing.merged}
+    free = [column.name for column in source.columns if column.name.lower() in keys and not column.required]
     if not free:
         raise NotPossible(f"{source.name} has no key that may be NULL")
     yield drawing.put(source, drawing.later(), {drawing.random.choice(free): NULL})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from datetime import date, datetime
@@ -139,7 +140,7 @@ class Driver:
         try:
             profile = (yaml.safe_load(file.read_text()) or {}).get(name)
         except yaml.YAMLError as error:
-            raise Refused(f"{file} cannot be read: {one_line(error)}") from error
+            raise Refused(f"{file} cannot be read: {place_of(error)}") from error
         if not profile:
             raise Refused(f"{file} has no profile {name!r}, which dbt_project.yml names")
         target = str(request.get("dbt_target") or rendered(profile.get("target")) or "default")
@@ -176,6 +177,10 @@ class Driver:
             "target": target,
             "file": Path(path).name if path != ":memory:" else "memory.duckdb",
             "schema": output.get("schema"),
+            # Two processes have two databases in memory.
+            "memory": path == ":memory:",
+            "attached": bool(attached),
+            "vars": request.get("vars"),
         }
         (work / "profile").mkdir(exist_ok=True)
         text = yaml.safe_dump({name: {"target": target, "outputs": {target: copied}}})
@@ -202,7 +207,8 @@ class Driver:
         for node in self.manifest.nodes.values():
             # What the last command compiled; else dbt takes the CTEs of ephemeral models for injected.
             for name, value in COMPILED.items():
-                if hasattr(node, name):
+                # A seed has them, and cannot be given others.
+                if node.resource_type.value != "seed" and hasattr(node, name):
                     setattr(node, name, value() if callable(value) else value)
         return dbtRunner(manifest=self.manifest).invoke([*arguments, *self.common])
 
@@ -274,11 +280,23 @@ class Driver:
             connection = duckdb.connect(":memory:")
             for schema in request["schemas"]:
                 connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
-            connection.execute(Path(request["script"]).read_text(encoding="utf-8"))
+            for statement in connection.extract_statements(
+                Path(request["script"]).read_text(encoding="utf-8")
+            ):
+                # The schemas are there already, whether the script makes them or not.
+                if not re.match(r"\s*CREATE\s+SCHEMA\b", statement.query, re.IGNORECASE):
+                    connection.execute(statement)
         else:
             connection = duckdb.connect(request["database"], read_only=True)
         with connection:
             return {"tables": described_tables(connection)}
+
+
+def place_of(error: Any) -> str:
+    """What is wrong in a YAML file and where, without its text, which may hold a password."""
+    mark = getattr(error, "problem_mark", None)
+    place = "" if mark is None else f" in line {mark.line + 1}, column {mark.column + 1}"
+    return f"{getattr(error, 'problem', None) or 'it is no YAML'}{place}"
 
 
 def rendered(value: Any) -> Any:
@@ -296,13 +314,18 @@ def rendered(value: Any) -> Any:
     if isinstance(value, list):
         return [rendered(part) for part in value]
     if isinstance(value, str) and "{" in value:
-        return jinja2.Environment().from_string(value).render(env_var=env_var)  # no HTML
+        environment = jinja2.Environment()
+        environment.filters.update(
+            dict.fromkeys(("as_number", "as_bool", "as_native", "as_text"), lambda v: v)
+        )
+        return environment.from_string(value).render(env_var=env_var)
     return value
 
 
 def selection(request: Request) -> list[str]:
     """The arguments that select models."""
-    return ["--select", *request["select"]] if request.get("select") else []
+    chosen = ["--select", *request["select"]] if request.get("select") else []
+    return [*chosen, *(["--exclude", *request["exclude"]] if request.get("exclude") else [])]
 
 
 def described(manifest: Any) -> Answer:
@@ -317,6 +340,7 @@ def described(manifest: Any) -> Answer:
                     "id": node.unique_id,
                     "kind": kind,
                     "name": node.name,
+                    "package": node.package_name,
                     "version": getattr(node, "version", None),
                     "file": node.original_file_path,
                     "language": getattr(node, "language", "sql"),
@@ -332,6 +356,8 @@ def described(manifest: Any) -> Answer:
                             "incremental_strategy",
                             "updated_at",
                             "location",
+                            "dbt_valid_to_current",
+                            "snapshot_meta_column_names",
                             "meta",
                         )
                     },
@@ -340,7 +366,9 @@ def described(manifest: Any) -> Answer:
             )
         elif kind == "test" and getattr(node, "test_metadata", None) is not None:
             arguments = {k: v for k, v in node.test_metadata.kwargs.items() if isinstance(v, (str, list))}
-            parents = [each for each in node.depends_on.nodes if each.startswith(("source.", "seed."))]
+            parents = [
+                each for each in node.depends_on.nodes if each.startswith(("source.", "seed.", "model."))
+            ]
             tests.append({"name": node.test_metadata.name, "arguments": arguments, "parents": parents})
     sources = [
         {
@@ -349,6 +377,8 @@ def described(manifest: Any) -> Answer:
             "schema": source.schema,
             "identifier": source.identifier,
             "relation": source.relation_name,
+            "schema_relation": f'"{source.database}"."{source.schema}"',
+            "external": bool(source.meta.get("external_location") or source.meta.get("plugin")),
             "clock": source.loaded_at_field,
             "columns": {name: column.data_type for name, column in source.columns.items()},
             "meta": {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,16 @@ from campaign.dbt.differences import Table, compare
 from campaign.dbt.drawing import Drawing, NotPossible
 from campaign.dbt.process import Dbt, DbtBroken
 from campaign.dbt.project import Model, Project, Source, read_project, with_sources
-from campaign.dbt.reading import Roles, TextRead, plain, read_text, roles, with_clocks
+from campaign.dbt.reading import (
+    Roles,
+    TextRead,
+    all_renames,
+    check_literals,
+    plain,
+    read_text,
+    roles,
+    with_clocks,
+)
 from campaign.dbt.rows import DAY, NEWEST, Domains
 from campaign.dbt.run import Rejected, Runner, failures
 from campaign.dbt.trials import Contents
@@ -22,6 +32,16 @@ from campaign.errors import CampaignError
 
 BASE = dt.date(2024, 1, 1)
 """The day from which clock values are counted, unless a condition reads the current time."""
+
+RUN_STARTED = re.compile(r"[<>=][^\n]*run_started_at")
+"""A condition on the start of the run, of which only a literal is left in the compiled text."""
+
+ISO_DAY = re.compile(r"'(\d{4}-[01]\d-[0-3]\d)")
+
+HOUR_S = 3600
+
+SKIPPED = "skipped"
+"""What dbt says of a model that it did not build, because one above it failed."""
 
 ATTEMPTS = 20
 """How often rows are drawn again that the database refuses."""
@@ -62,7 +82,7 @@ def opened(dbt: Dbt, schema: str | None, database: str | None, settings: Mapping
 
 def made_ready(dbt: Dbt) -> None:
     """Makes the schemas of the sources, and loads the seeds. Raises DbtBroken."""
-    schemas = {str(source["relation"]).rpartition(".")[0] for source in dbt.opened["sources"]}
+    schemas = {str(source["schema_relation"]) for source in dbt.opened["sources"] if not source["external"]}
     dbt.execute([f"CREATE SCHEMA IF NOT EXISTS {name}" for name in sorted(schemas)])
     if any(node["kind"] == "seed" for node in dbt.opened["nodes"]):
         dbt.ask("run", command=["seed"])
@@ -82,7 +102,7 @@ def learned(dbt: Dbt, project: Project, seed: int) -> ProjectFacts:
     texts = {id_: each["compiled"] for id_, each in first["results"].items() if each["compiled"]}
     reads = _reads(project, runner.build(models), texts)
     project = with_clocks(project, reads)
-    domains = _domains(reads.values())
+    domains = _domains(project, reads, [str(node["text"]) for node in dbt.opened["nodes"]])
     ignored = {model.id: model.ignored for model in models}
     failed: list[Mapping[str, str]] = []
     unsteady: dict[str, str] = {}
@@ -100,22 +120,54 @@ def learned(dbt: Dbt, project: Project, seed: int) -> ProjectFacts:
     return ProjectFacts(project, roles(project, reads), domains, ignored, never | unsteady, failures(first))
 
 
-def _domains(reads: Iterable[TextRead]) -> Domains:
+def _domains(project: Project, reads: Mapping[str, TextRead], raw: Iterable[str]) -> Domains:
+    """Values by the constants of models and of CHECK constraints; `raw`: the models' texts before Jinja."""
     constants: dict[str, dict[str, None]] = {}
     links: dict[str, set[str]] = {}
-    timed = False
-    for read in reads:
-        timed = timed or read.timed
-        for name, values in read.constants.items():
-            constants.setdefault(name, {}).update(dict.fromkeys(values))
+    found = [pair for read in reads.values() for name in read.constants for pair in _pairs(name, read)]
+    checks = [check for source in project.sources.values() for check in source.checks]
+    for name, value in [*found, *(pair for check in checks for pair in check_literals(check))]:
+        constants.setdefault(name, {})[value] = None
+    for read in reads.values():
         for one, two in read.links:
             links.setdefault(one, set()).add(two)
-    base = dt.datetime.now(tz=dt.UTC).date() - dt.timedelta(days=NEWEST // DAY) if timed else BASE
+    clocks = {source.clock.lower() for source in project.sources.values() if source.clock}
+    renamed = all_renames(reads.values())
+    # A clock may have another name in the model that filters by it.
+    of_clocks = [
+        value
+        for name, values in constants.items()
+        if name in clocks or renamed.get(name, frozenset()) & clocks
+        for value in values
+    ]
+    timed = any(read.timed for read in reads.values()) or any(map(RUN_STARTED.search, raw))
     return Domains(
-        base,
+        _base(of_clocks, timed=timed),
         {name: tuple(values) for name, values in constants.items()},
         {name: frozenset(others) for name, others in links.items()},
+        renamed,
+        _scale(of_clocks),
     )
+
+
+def _pairs(name: str, read: TextRead) -> list[tuple[str, str]]:
+    return [(name, value) for value in read.constants[name]]
+
+
+def _base(constants: Iterable[str], *, timed: bool) -> dt.date:
+    """The day from which clock values are counted: near today, or after the days that clocks must pass."""
+    if timed:
+        return dt.datetime.now(tz=dt.UTC).date() - dt.timedelta(days=NEWEST // DAY)
+    days = [dt.date.fromisoformat(found[1]) for text in constants if (found := ISO_DAY.match(text))]
+    return max([BASE, *days])
+
+
+def _scale(constants: Iterable[str]) -> int:
+    """How much a clock of numbers grows in a minute, by the numbers beside it; 1 where they do not tell."""
+    numbers = [int(text) for text in constants if text.isdigit() and int(text) >= HOUR_S]
+    if any(number % (HOUR_S * 1000) == 0 for number in numbers):
+        return 60_000
+    return 60 if any(number % HOUR_S == 0 for number in numbers) else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +196,16 @@ def _twice(runner: Runner, models: Sequence[Model], seed: str, domains: Domains,
         failed = failures(runner.build(models, "--full-refresh"))
         tables.append(runner.contents(models))
         time.sleep(pause)
-    return _Twice(tables[0], tables[1], {id_: f"it cannot be built: {text}" for id_, text in failed.items()})
+    reasons = {id_: _reason(runner.project, id_, failed) for id_ in failed}
+    return _Twice(tables[0], tables[1], reasons)
+
+
+def _reason(project: Project, id_: str, failed: Mapping[str, str]) -> str:
+    """Why a model cannot be built: by its own error, or by that of a model above it."""
+    above = [each for each in project.above(id_) if failed.get(each.id, SKIPPED) != SKIPPED]
+    if failed[id_] == SKIPPED and above:
+        return f"{above[0].name}, which it reads, cannot be built: {failed[above[0].id]}"
+    return f"it cannot be built: {failed[id_]}"
 
 
 def _reads(project: Project, answer: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, TextRead]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -35,7 +37,8 @@ class ForeignKey:
 class Source:
     """A source or seed. `relation`: its quoted name; `checks`: conditions of CHECK constraints.
 
-    `clock`: the column that says how new a row is. `keys`: from constraints and from the project's tests.
+    `clock`: the column that says how new a row is; `clocks`: further ones by which models filter. `keys`:
+    from constraints and from the project's tests.
     """
 
     id: str
@@ -46,6 +49,7 @@ class Source:
     foreign: tuple[ForeignKey, ...] = ()
     checks: tuple[str, ...] = ()
     clock: str | None = None
+    clocks: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,8 +65,8 @@ class Source:
 class Model:
     """A model or snapshot. `parents`: ids of what it reads. `declares`: whether it declares promises.
 
-    `select`: the text that names it for dbt. `key`: the columns of its `unique_key`. `ignored`: columns that
-    are not compared. `left_out`: why it cannot be judged, or empty.
+    `select`: the text that names it for dbt. `key`: the columns of its `unique_key`, in lower case.
+    `ignored`: columns that are not compared. `left_out`: why it cannot be judged, or empty.
     """
 
     id: str
@@ -115,17 +119,28 @@ def read_project(answer: Mapping[str, Any], settings: Mapping[str, Any]) -> Proj
     models: dict[str, Model] = {}
     of_user = settings.get("models", {})
 
+    unique = {
+        test["parents"][0]: test["arguments"].get("column_name")
+        for test in answer["tests"]
+        if test["name"] == "unique" and len(test["parents"]) == 1
+    }
+
     def add(id_: str) -> None:
         node = nodes.get(id_)
         if node is None or id_ in models or node["kind"] == "seed":
             return
         for parent in node["parents"]:
             add(parent)
-        models[id_] = read_model(node, of_user.get(node["name"], {}))
+        models[id_] = read_model(node, of_user.get(node["name"], {}), unique.get(id_))
 
     for id_ in sorted(nodes):
         add(id_)
-    known = {model.name for model in models.values()}
+    # Two packages may have a model of one name.
+    taken = Counter(model.name for model in models.values())
+    for id_, model in models.items():
+        if taken[model.name] > 1:
+            models[id_] = replace(model, name=f"{nodes[id_]['package']}.{model.name}")
+    known = {nodes[id_]["name"] for id_ in models}
     if strangers := sorted(set(of_user) - known):
         raise CampaignError(f"the promises name {strangers[0]!r}, which is no model of the project")
     ancestors: dict[str, frozenset[str]] = {}
@@ -142,20 +157,37 @@ def read_project(answer: Mapping[str, Any], settings: Mapping[str, Any]) -> Proj
     return Project({}, models, selected, str(answer["dbt"]), ancestors)
 
 
-def read_model(node: Mapping[str, Any], of_user: Mapping[str, Any]) -> Model:
-    """A model of the driver's answer. Raises CampaignError: its promises cannot be read."""
+def _left_out(node: Mapping[str, Any], config: Mapping[str, Any], key: Any) -> str:
+    """Why a snapshot cannot be judged, or an empty text."""
+    if node["kind"] != "snapshot":
+        return ""
+    names = config.get("snapshot_meta_column_names") or {}
+    if config.get("dbt_valid_to_current") or any(names.values()):
+        return "the columns of its intervals are not the usual ones"
+    named = [key] if isinstance(key, str) else list(key or ())
+    if not named or not all(re.fullmatch(r'"?\w+"?', name) for name in named):
+        return "its unique_key is no column"
+    return ""
+
+
+def read_model(node: Mapping[str, Any], of_user: Mapping[str, Any], unique: str | None) -> Model:
+    """A model of the driver's answer; `unique`: a column that a test says is unique.
+
+    Raises CampaignError: its promises cannot be read.
+    """
     config = node["config"]
     meta = {**(node["meta"].get("dvs") or {}), **of_user}
     where = f"{node['file']}: model {node['name']}"
     if strangers := sorted(set(meta) - {"promises", "ignore"}):
         raise CampaignError(f"{where}: `dvs` has {strangers[0]!r}; it knows `promises` and `ignore`")
     key = config.get("unique_key") or ()
-    left_out = ""
+    left_out = _left_out(node, config, key)
     if config.get("materialized") == "external" and config.get("location"):
         left_out = "it writes a file of its own (`location`)"
     elif config.get("incremental_strategy") == "microbatch":
         left_out = "its batches follow the clock of the machine (microbatch), which trials do not"
     version = node.get("version")
+    tested = () if unique is None else (unique.strip('"').lower(),)
     return Model(
         id=node["id"],
         name=node["name"] if version is None else f"{node['name']}.v{version}",
@@ -164,7 +196,7 @@ def read_model(node: Mapping[str, Any], of_user: Mapping[str, Any]) -> Model:
         select=node["select"],
         materialized="snapshot" if node["kind"] == "snapshot" else str(config.get("materialized")),
         parents=tuple(node["parents"]),
-        key=(key,) if isinstance(key, str) else tuple(key),
+        key=tuple(name.strip('"').lower() for name in ([key] if isinstance(key, str) else key)) or tested,
         promises=promised(meta.get("promises", []), where),
         declares="promises" in meta,
         ignored=frozenset(name.lower() for name in meta.get("ignore", ())),
@@ -186,6 +218,12 @@ def with_sources(
     tables = list(tables)
     wanted = frozenset().union(*(project.ancestors[model] for model in project.selected))
     found: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+    external = [each["name"] for each in answer["sources"] if each["id"] in wanted and each["external"]]
+    if external:
+        raise CampaignError(
+            f"source {external[0]} is read from a file or by a plugin, which trials cannot change; "
+            "leave out the models above it by --select"
+        )
     for each in [*answer["sources"], *(node for node in answer["nodes"] if node["kind"] == "seed")]:
         if each["id"] in wanted:
             found[each["id"]] = (each, table_of(each, tables))
@@ -216,6 +254,11 @@ def table_of(source: Mapping[str, Any], tables: list[Mapping[str, Any]]) -> Mapp
     )
 
 
+def _type(text: str) -> str:
+    """A type as DuckDB writes it, where it has no names or values whose case matters."""
+    return text.upper() if re.fullmatch(r"[\w ]+(\([\d, ]+\))?", text) else text
+
+
 def read_source(
     each: Mapping[str, Any],
     table: Mapping[str, Any],
@@ -226,16 +269,18 @@ def read_source(
     """A source with its table's columns; tests of the project count as promises, as constraints do."""
     keys = [tuple(key) for key in table["keys"]]
     required = {column["name"] for column in table["columns"] if column["required"]}
+    # A project may write the names of columns in another case than the database.
+    spelled = {column["name"].lower(): column["name"] for column in table["columns"]}
     for test in tests:
-        column = test["arguments"].get("column_name")
-        if test["parents"] != [each["id"]] or not column:
+        column = spelled.get(str(test["arguments"].get("column_name")).strip('"').lower())
+        if test["parents"] != [each["id"]] or column is None:
             continue
         if test["name"] == "unique":
             keys.append((column,))
         elif test["name"] == "not_null":
             required.add(column)
     columns = tuple(
-        SourceColumn(column["name"], column["type"], column["name"] in required)
+        SourceColumn(column["name"], _type(column["type"]), column["name"] in required)
         for column in table["columns"]
     )
     foreign = tuple(
@@ -245,7 +290,8 @@ def read_source(
     )
     said = {**((each.get("meta") or {}).get("dvs") or {}), **of_user.get(each["name"], {})}
     if said.get("key"):
-        keys.insert(0, tuple([said["key"]] if isinstance(said["key"], str) else said["key"]))
+        named = [said["key"]] if isinstance(said["key"], str) else said["key"]
+        keys.insert(0, tuple(spelled.get(name.lower(), name) for name in named))
     source = Source(
         id=each["id"],
         name=each["name"],
@@ -256,6 +302,7 @@ def read_source(
         checks=tuple(table["checks"]),
     )
     clock = said.get("clock") or each.get("clock")
+    clock = spelled.get(str(clock).lower(), clock)
     for name in (*(name for key in source.keys for name in key), *([clock] if said.get("clock") else [])):
         if name not in source.names:
             raise CampaignError(

@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, build_scope, traverse_scope
 
 from campaign.dbt.project import CLOCK_NAMES, Project, Source
-from campaign.dbt.rows import can_be_clock
+from campaign.dbt.rows import can_be_clock, is_time
 
 COMPARISONS = (exp.EQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NEQ, exp.In, exp.Like, exp.ILike, exp.Case)
 
@@ -32,7 +32,8 @@ class TextRead:
 
     `driving`: those whose rows become its rows; `joined`: those that are only joined or looked up.
     `filtered`: columns that are compared with the model itself. `constants`: literals by column name.
-    `links`: names of columns that are compared with one another. `timed`: a condition depends on the time.
+    `links`: names of columns that are compared with one another. `renames`: other names of columns, each with
+    the column. `timed`: a condition depends on the time.
     """
 
     driving: frozenset[str]
@@ -40,6 +41,7 @@ class TextRead:
     filtered: tuple[str, ...]
     constants: Mapping[str, tuple[str, ...]]
     links: frozenset[tuple[str, str]]
+    renames: frozenset[tuple[str, str]]
     timed: bool
 
 
@@ -80,6 +82,7 @@ def read_text(text: str, itself: str) -> TextRead | None:
         filtered,
         {name: tuple(found) for name, found in constants.items()},
         frozenset(links(tree)),
+        frozenset(renames(tree)),
         any(TIME.search(each.sql("duckdb")) for each in tree.find_all(*COMPARISONS, exp.Between)),
     )
 
@@ -119,7 +122,9 @@ def filtered_columns(tree: exp.Expr, itself: str) -> Iterator[str]:
         for scope in traverse_scope(tree)
         if any(plain(relation_of(table)) == itself for table in scope.expression.find_all(exp.Table))
     } - {""}
-    for each in tree.find_all(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.Between, exp.In):
+    for each in tree.find_all(*FILTERS):
+        if _has_inner(each, itself, reads_itself):
+            continue
         sides = [
             each.this,
             *(side for key, side in each.args.items() if key != "this" and isinstance(side, exp.Expression)),
@@ -132,10 +137,42 @@ def filtered_columns(tree: exp.Expr, itself: str) -> Iterator[str]:
                         yield from (column.name.lower() for column in other.find_all(exp.Column))
 
 
+FILTERS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.Between, exp.In)
+
+
+def _has_inner(comparison: exp.Expr, itself: str, reads_itself: set[str]) -> bool:
+    """Whether a comparison inside this one reads the model itself: that one has the clock column."""
+    for inner in comparison.find_all(*FILTERS):
+        names = {plain(relation_of(table)) for table in inner.find_all(exp.Table)}
+        if inner is not comparison and (itself in names or names & reads_itself):
+            return True
+    return False
+
+
 def scope_name(scope: Scope) -> str:
     """The name of the CTE that a scope is, or an empty one."""
     parent = scope.expression.parent
     return parent.alias.lower() if isinstance(parent, exp.CTE) else ""
+
+
+def renames(tree: exp.Expr) -> Iterator[tuple[str, str]]:
+    """The aliases of plain columns, also of those that are only cast, each with the column's name."""
+    for alias in tree.find_all(exp.Alias):
+        inner = alias.this.this if isinstance(alias.this, exp.Cast) else alias.this
+        if isinstance(inner, exp.Column) and inner.name.lower() != alias.alias.lower():
+            yield alias.alias.lower(), inner.name.lower()
+
+
+def columns_of(source: Source, name: str, renamed: Mapping[str, frozenset[str]]) -> list[str]:
+    """The columns of a source that a name of a model may stand for, through the renames of all models."""
+    spelled = {column.lower(): column for column in source.names}
+    found, left = [], [name.lower()]
+    for each in left:
+        if each in spelled:
+            found.append(spelled[each])
+        else:
+            left.extend(other for other in sorted(renamed.get(each, ())) if other not in left)
+    return found
 
 
 def links(tree: exp.Expr) -> Iterator[tuple[str, str]]:
@@ -163,6 +200,16 @@ def literals(tree: exp.Expr) -> Iterator[tuple[str, str]]:
                 yield from ((name, value) for value in values)
 
 
+def check_literals(check: str) -> list[tuple[str, str]]:
+    """The literals of a CHECK constraint with the names of their columns; none where it cannot be read."""
+    text = check.strip()
+    text = text[len("CHECK") :] if text.upper().startswith("CHECK") else text
+    try:
+        return list(literals(parse_one(text, read="duckdb")))
+    except SqlglotError:
+        return []
+
+
 def roles(project: Project, reads: Mapping[str, TextRead]) -> Roles:
     """Which sources drive each model, through the models between them.
 
@@ -176,9 +223,9 @@ def roles(project: Project, reads: Mapping[str, TextRead]) -> Roles:
         parents = {
             parent for parent in model.parents if parent in project.sources or parent in project.models
         }
-        first = parents if read is None else {names[name] for name in read.driving if name in names} & parents
-        # An ephemeral parent stands in the text as a CTE, under no name of a relation.
-        first |= {p for p in parents if p in project.models and project.models[p].materialized == "ephemeral"}
+        # An ephemeral parent stands in the text with what it reads, so that any ancestor may be named.
+        named = set() if read is None else {names[name] for name in read.driving if name in names}
+        first = named & project.ancestors[id_]
         found: set[str] = set()
         for each in first or parents:
             found |= {each} if each in project.sources else driving.get(each, frozenset())
@@ -195,9 +242,24 @@ def with_clocks(project: Project, reads: Mapping[str, TextRead]) -> Project:
     The first of: what the user or `loaded_at_field` says, a column by which an incremental model filters, a
     usual name, the only column of a timestamp.
     """
-    filtered = {name: None for read in reads.values() for name in read.filtered}
-    sources = {id_: replace(each, clock=clock_of(each, filtered)) for id_, each in project.sources.items()}
+    filtered = [name for read in reads.values() for name in read.filtered]
+    renamed = all_renames(reads.values())
+    sources = {}
+    for id_, source in project.sources.items():
+        named = [column for name in filtered for column in columns_of(source, name, renamed)]
+        clock = clock_of(source, named)
+        more = [name for name in dict.fromkeys(named) if name != clock and is_time(source.column(name).type)]
+        sources[id_] = replace(source, clock=clock, clocks=tuple(more))
     return replace(project, sources=sources)
+
+
+def all_renames(reads: Iterable[TextRead]) -> dict[str, frozenset[str]]:
+    """By name, the columns of any model that it may stand for."""
+    found: dict[str, set[str]] = {}
+    for read in reads:
+        for alias, name in read.renames:
+            found.setdefault(alias, set()).add(name)
+    return {alias: frozenset(names) for alias, names in found.items()}
 
 
 def clock_of(source: Source, filtered: Iterable[str]) -> str | None:
@@ -207,9 +269,9 @@ def clock_of(source: Source, filtered: Iterable[str]) -> str | None:
     keys = {name for key in source.keys if len(key) == 1 for name in key}
     usable = {c.name.lower(): c for c in source.columns if can_be_clock(c.type) and c.name not in keys}
     for name in filtered:
-        if name in usable:
-            return usable[name].name
-    times = {name: c for name, c in usable.items() if c.type == "DATE" or c.type.startswith("TIMESTAMP")}
+        if name.lower() in usable:
+            return usable[name.lower()].name
+    times = {name: c for name, c in usable.items() if is_time(c.type)}
     for name in CLOCK_NAMES:
         if name in times:
             return times[name].name

@@ -29,6 +29,7 @@ INTEGERS = frozenset(
 SPECIAL = {
     "TIME": "TIME '{hour:02}:00:00'",
     "UUID": "'00000000-0000-0000-0000-{number:012}'::UUID",
+    "BIT": "'{number:b}'::BIT",
     "BLOB": "'{letters}'::BLOB",
     "JSON": "'{{\"a\": {number}}}'::JSON",
     "INTERVAL": "INTERVAL {number} DAY",
@@ -44,13 +45,14 @@ NEWEST = 45 * DAY
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The clock values of a type. `unit`: minutes between two values that differ.
+    """The clock values of a type, from a day on. `scale`: how much a number grows in a minute.
 
-    A clock of days counts days; one of numbers counts minutes.
+    A clock of days counts days; one of numbers counts minutes, seconds (`scale` 60) or milliseconds.
     """
 
     type: str
     base: dt.date
+    scale: int = 1
 
     @property
     def unit(self) -> int:
@@ -64,7 +66,7 @@ class Clock:
             return f"DATE '{at:%Y-%m-%d}'"
         if self.type.startswith("TIMESTAMP"):
             return f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S}'"
-        return str(tick) if self.is_number else f"'{at:%Y-%m-%d %H:%M:%S}'"
+        return str(tick * self.scale) if self.is_number else f"'{at:%Y-%m-%d %H:%M:%S}'"
 
     @property
     def is_number(self) -> bool:
@@ -72,9 +74,14 @@ class Clock:
         return self.type in INTEGERS or self.type.startswith("DECIMAL")
 
 
+def is_time(type_: str) -> bool:
+    """Whether a type is a date or a timestamp."""
+    return type_ == "DATE" or type_.startswith("TIMESTAMP")
+
+
 def can_be_clock(type_: str) -> bool:
     """Whether columns of a type may hold clock values."""
-    return type_ == "DATE" or type_.startswith(("TIMESTAMP", "VARCHAR", "DECIMAL")) or type_ in INTEGERS
+    return is_time(type_) or type_.startswith(("VARCHAR", "DECIMAL")) or type_ in INTEGERS
 
 
 def value_of(type_: str, number: int, base: dt.date) -> str:
@@ -135,12 +142,15 @@ def letters(number: int) -> str:
 class Domains:
     """What columns hold. `constants`: literals that the models compare a column's name with.
 
-    `links`: by the name of a column, those that it is compared with.
+    `links`: by the name of a column, those that it is compared with. `renamed`: by another name, the columns
+    that it may stand for. `scale`: of clocks that are numbers.
     """
 
     base: dt.date
     constants: Mapping[str, Sequence[str]]
     links: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    renamed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    scale: int = 1
 
     def draw(self, random: Random, name: str, type_: str, required: bool) -> str:
         """The literal of a random value of a column that is neither key nor clock."""

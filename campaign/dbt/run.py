@@ -66,7 +66,9 @@ class Runner:
         for model in chosen:
             if model.is_snapshot:
                 law = broken_law(model, snapshots[model.id], found.get(model.id), failed.get(model.id))
-                seen[model.id] = RefreshDifference(error=law) if law else Equal()
+                seen[model.id] = (
+                    RefreshDifference(error=law) if law else Equal("", bool(found[model.id].rows))
+                )
             else:
                 seen[model.id] = self.compared(model, found, expected, failed, refused, seen, notes)
         return seen
@@ -92,7 +94,7 @@ class Runner:
             return RefreshDifference(error=failed.get(model.id, "the run left no table"), inherited=inherited)
         difference = compare(found[model.id], expected[model.id], self.ignored.get(model.id, frozenset()))
         if difference is None:
-            return Equal("; ".join(dict.fromkeys(notes)))
+            return Equal("; ".join(dict.fromkeys(notes)), bool(expected[model.id].rows))
         return RefreshDifference(
             difference.columns, difference.missing, difference.extra, difference.lost, difference.added,
             "; ".join(dict.fromkeys(notes)), inherited,
@@ -138,9 +140,10 @@ class Runner:
         else:
             command = ["run"]
         select = [model.select for model in models if not model.left_out]
-        return self.dbt.ask(
-            "run", command=[*command, *arguments], select=select, stop_at=stop_at, pause_at=pause_at
-        )
+        # A folder may have the name of a model, and hold one that writes where it should not.
+        exclude = [model.select for model in self.project.models.values() if model.left_out]
+        asked = {"select": select, "exclude": exclude, "stop_at": stop_at, "pause_at": pause_at}
+        return self.dbt.ask("run", command=[*command, *arguments], **asked)
 
     def load(self, contents: Contents, sources: list[str]) -> None:
         """Makes sources hold rows. Raises Rejected."""

@@ -18,6 +18,7 @@ from campaign.dbt.facts import ProjectFacts, in_order, learned, made_ready, open
 from campaign.dbt.kinds import ChangeKind
 from campaign.dbt.process import DbtBroken, Target, dbt_process
 from campaign.dbt.project import Source
+from campaign.dbt.reading import columns_of
 from campaign.dbt.run import Rejected, Runner
 from campaign.dbt.smaller import shrink
 from campaign.dbt.trials import Round, Trial
@@ -84,7 +85,10 @@ class DbtResult:
 
 
 def pairs_of(
-    facts: ProjectFacts, answers: dict[str, dict[ChangeKind, CellOf]], kinds: Sequence[ChangeKind]
+    facts: ProjectFacts,
+    answers: dict[str, dict[ChangeKind, CellOf]],
+    kinds: Sequence[ChangeKind],
+    profile: Mapping[str, Any],
 ) -> list[Pair]:
     """Every kind of change on every source for which a model is judged; the cells say which those are."""
     project = facts.project
@@ -95,10 +99,16 @@ def pairs_of(
             models = tuple(id_ for id_ in project.selected if source.id in role[id_] and id_ in answers)
             if not models:
                 continue
-            key = key_of(project, source, models)
+            if kind is ChangeKind.TWO_RUNS and profile["memory"]:
+                for id_ in models:
+                    answers[id_][kind].reason = "each process has a database in memory of its own"
+                continue
+            key = key_of(project, source, models, facts.domains)
             size = len({each.id for id_ in models for each in project.above(id_)})
             others = [each for each in project.sources_of(models) if each.id != source.id]
-            merged = frozenset(name for id_ in models for name in project.models[id_].key)
+            named = {name for id_ in models for name in project.models[id_].key}
+            columns = (c for name in named for c in columns_of(source, name, facts.domains.renamed))
+            merged = frozenset(column.lower() for column in columns)
             pair = Pair(kind, source, models, key, merged, tuple(in_order(others)), size)
             try:
                 drawn(facts, pair, 0, 0, 1)
@@ -232,11 +242,13 @@ class Search:
     def judge(self, cell: CellOf, number: int, trial: Trial, seen: Seen) -> None:
         """Notes what was seen of a model."""
         match seen:
-            case Equal(note):
+            case Equal(note, filled):
+                cell.filled = cell.filled or filled
                 cell.equal.append(trial.late)
                 cell.notes.update({note: None} if note else {})
                 self.comparisons += 1
             case RefreshDifference():
+                cell.filled = True
                 cell.differs.append(Found(number, trial, seen))
                 self.comparisons += 1
             case NotJudged(reason):
@@ -306,7 +318,7 @@ def search(
             id_ for id_ in project.selected if id_ not in facts.wrong and not project.models[id_].left_out
         ]
         answers = {id_: {kind: CellOf() for kind in kinds} for id_ in judged}
-        pairs = pairs_of(facts, answers, kinds)
+        pairs = pairs_of(facts, answers, kinds, first.opened["profile"])
         state = Search(facts, limits, pairs, answers, started, progress)
 
         def opened_runner(number: int) -> Runner:
@@ -328,6 +340,12 @@ def search(
                 # Else Ctrl-C would wait for all trials.
                 state.stopped = True
                 raise
+    for cells in answers.values():
+        if not any(cell.filled for cell in cells.values()):
+            # Nothing was compared with nothing.
+            for cell in cells.values():
+                cell.equal.clear()
+                cell.reason = cell.reason or "it had no row in any trial"
     for id_ in project.selected:
         if id_ not in answers:
             reason = facts.wrong.get(id_) or project.models[id_].left_out

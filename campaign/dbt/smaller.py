@@ -93,13 +93,18 @@ def _plainer_values(project: Project, base: dt.date, trial: Trial) -> Iterator[T
     merged = {name for model in project.models.values() for name in model.key}
     for id_ in dict.fromkeys(put.source for put in _puts(trial)):
         source = project.sources[id_]
-        keys = {source.clock, *merged, *(name for key in source.keys for name in key)}
+        keys = {source.clock, *(name for key in source.keys for name in key)}
         references = {name for key in source.foreign for name in key.columns}
         for place, column in enumerate(source.columns):
             refers = column.name in references
             plain = NULL if refers else value_of(column.type, 1, base)
             same = all(put.row[place] == plain for put in _puts(trial) if put.source == id_)
-            if not same and column.name not in keys and not (refers and column.required):
+            if (
+                not same
+                and column.name not in keys
+                and column.name.lower() not in merged
+                and not (refers and column.required)
+            ):
                 yield _with_value(trial, id_, place, plain)
 
 

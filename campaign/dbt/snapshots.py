@@ -28,7 +28,7 @@ def broken_law(model: Model, versions: Versions, found: Table | None, failed: st
         return f"the run failed: {failed}"
     if found is None or not versions.states:
         return "the run left no table"
-    columns = [name for name in versions.states[-1][0] if name in found.columns]
+    columns = [name for name in versions.states[-1][0] if name in found.columns and name not in model.ignored]
     key = [name.lower() for name in model.key]
     if not key or not set(key) <= set(columns):
         return ""

@@ -43,7 +43,7 @@ def searched(cells: Mapping[ChangeKind, CellOf], of: Any = BY_COUNTRY) -> DbtRes
     return DbtResult(facts, {of.id: all_cells}, PROFILE, trials=3, comparisons=3, seconds=1.0)
 
 
-PROFILE = {"name": "shop", "target": "dev", "file": "shop.duckdb", "schema": None}
+PROFILE = {"name": "shop", "target": "dev", "file": "shop.duckdb", "schema": None, "vars": None}
 
 
 def test_a_kind_that_can_happen_and_was_not_tried_is_undecided() -> None:
