@@ -142,11 +142,11 @@ def _domains(project: Project, reads: Mapping[str, TextRead], raw: Iterable[str]
     ]
     timed = any(read.timed for read in reads.values()) or any(map(RUN_STARTED.search, raw))
     return Domains(
-        _base(of_clocks, timed=timed),
+        base_day(of_clocks, timed=timed),
         {name: tuple(values) for name, values in constants.items()},
         {name: frozenset(others) for name, others in links.items()},
         renamed,
-        _scale(of_clocks),
+        clock_scale(of_clocks),
     )
 
 
@@ -154,7 +154,7 @@ def _pairs(name: str, read: TextRead) -> list[tuple[str, str]]:
     return [(name, value) for value in read.constants[name]]
 
 
-def _base(constants: Iterable[str], *, timed: bool) -> dt.date:
+def base_day(constants: Iterable[str], *, timed: bool) -> dt.date:
     """The day from which clock values are counted: near today, or after the days that clocks must pass."""
     if timed:
         return dt.datetime.now(tz=dt.UTC).date() - dt.timedelta(days=NEWEST // DAY)
@@ -162,7 +162,7 @@ def _base(constants: Iterable[str], *, timed: bool) -> dt.date:
     return max([BASE, *days])
 
 
-def _scale(constants: Iterable[str]) -> int:
+def clock_scale(constants: Iterable[str]) -> int:
     """How much a clock of numbers grows in a minute, by the numbers beside it; 1 where they do not tell."""
     numbers = [int(text) for text in constants if text.isdigit() and int(text) >= HOUR_S]
     if any(number % (HOUR_S * 1000) == 0 for number in numbers):

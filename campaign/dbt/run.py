@@ -161,11 +161,11 @@ class Runner:
         kinds = {f'"{d}"."{s}"."{n}"'.lower(): kind for d, s, n, kind in listed["rows"]}
         drops = [
             f"DROP {kinds[model.relation.lower()]} {model.relation}"
-            for model in chosen
+            for model in reversed(chosen)
             if model.relation.lower() in kinds
         ]
-        # Views first: a database may keep a table that a view reads.
-        self.dbt.execute(sorted(drops, key=lambda text: not text.startswith("DROP VIEW")))
+        # What reads others goes first: a database may keep a table to which a foreign key refers.
+        self.dbt.execute(drops)
 
     def contents(self, models: Sequence[Model]) -> dict[str, Table]:
         """The contents of the models that have a table."""

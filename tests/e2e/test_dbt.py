@@ -188,12 +188,19 @@ def test_a_model_that_cannot_be_built_is_not_judged(small: Path) -> None:
     assert "Nothing can be said of wrong: it cannot be built: Runtime Error in model wrong" in done.stdout
 
 
-def test_ephemeral_models_are_built(small: Path) -> None:
+def test_seeds_ephemeral_models_and_what_is_left_out(small: Path) -> None:
+    (small / "seeds").mkdir()
+    (small / "seeds" / "names.csv").write_text("id,name\n1,a\n")
+    folder = small / "models" / "above"
+    folder.mkdir()
+    exporter = "{{ config(materialized='external', location='LEAK.csv', format='csv') }} select 1 as a"
+    (folder / "exporter.sql").write_text(exporter)
     (small / "models" / "base.sql").write_text(
         "{{ config(materialized='ephemeral') }} select id, amount from {{ source('raw', 'orders') }}"
     )
     (small / "models" / "above.sql").write_text(
-        "{{ config(materialized='incremental', unique_key='id') }} select * from {{ ref('base') }}"
+        "{{ config(materialized='incremental', unique_key='id') }} select b.*, n.name "
+        "from {{ ref('base') }} b left join {{ ref('names') }} n on n.id = b.id"
     )
     limits = Limits(seed=1, trials=3, rounds=2, budget=3600.0, workers=1)
     target = Target(small, str(PYTHON), select=("above",))
@@ -202,6 +209,7 @@ def test_ephemeral_models_are_built(small: Path) -> None:
     cells = found.answers["model.dbt_shop.above"]
     assert cells[ChangeKind.APPENDED].verdict is CellVerdict.EQUAL
     assert cells[ChangeKind.DELETED].verdict is CellVerdict.DIFFERS
+    assert not (small / "LEAK.csv").exists()
 
 
 def edited(project: Path, file: str, old: str, new: str) -> None:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 
 import pytest
 
+from campaign.dbt.facts import base_day, clock_scale
 from campaign.dbt.project import SourceColumn
-from campaign.dbt.reading import TextRead, clock_of, read_text, roles, with_clocks
-from tests.unit.dbt.projects import BY_COUNTRY, CUSTOMERS, ORDERS, SHOP
+from campaign.dbt.reading import (
+    TextRead,
+    all_renames,
+    check_literals,
+    clock_of,
+    columns_of,
+    read_text,
+    roles,
+    with_clocks,
+)
+from tests.unit.dbt.projects import BY_COUNTRY, CUSTOMERS, ORDERS, SHOP, model
 
 ITSELF = "shop.main.by_country"
 
@@ -75,3 +86,61 @@ def test_the_clock_is_what_models_filter_by() -> None:
     assert clock_of(replace(plain, clock="batch"), ["updated_at"]) == "batch"
     assert clock_of(CUSTOMERS, []) is None
     assert with_clocks(SHOP, {}).sources[ORDERS.id].clock == "updated_at"
+
+
+def test_names_are_followed_through_renames() -> None:
+    renamed = all_renames(
+        [
+            read("select cast(updated_at as date) as synced from shop.main.orders"),
+            read("select synced as day, id as order_id from shop.main.stg"),
+        ]
+    )
+    assert columns_of(ORDERS, "day", renamed) == ["updated_at"]
+    assert columns_of(ORDERS, "ORDER_ID", renamed) == ["id"]
+    assert columns_of(ORDERS, "amount", renamed) == ["amount"]
+    assert columns_of(ORDERS, "nothing", renamed) == []
+
+
+def test_the_inner_comparison_has_the_clock() -> None:
+    found = read(
+        "select day, sum(amount) as s from shop.main.orders where day in (select day from shop.main.orders "
+        "where updated_at >= (select max(updated_at) from shop.main.by_country)) group by day"
+    )
+    assert found.filtered == ("updated_at",)
+
+
+def test_an_ephemeral_parent_is_seen_through() -> None:
+    base = replace(model("base", CUSTOMERS.id), materialized="ephemeral", relation="")
+    above = model("above", ORDERS.id, base.id)
+    models = {base.id: base, above.id: above}
+    ancestors = {base.id: frozenset({CUSTOMERS.id}), above.id: frozenset({CUSTOMERS.id, ORDERS.id, base.id})}
+    project = replace(SHOP, models=models, ancestors=ancestors)
+    text = (
+        "with __dbt__cte__base as (select * from shop.main.customers) "
+        "select * from shop.main.orders o left join __dbt__cte__base b on b.id = o.customer_id"
+    )
+    found = roles(project, {above.id: read(text)})
+    assert found.driving[above.id] == {ORDERS.id}
+    assert found.joined[above.id] == {CUSTOMERS.id}
+
+
+def test_all_clocks_that_models_filter_by_are_known() -> None:
+    both = replace(ORDERS, clock=None, columns=(*ORDERS.columns, SourceColumn("made", "DATE", False)))
+    project = replace(SHOP, sources={ORDERS.id: both, CUSTOMERS.id: CUSTOMERS})
+    filtered = {
+        "one": replace(read("select 1 from shop.main.orders"), filtered=("updated_at",)),
+        "two": replace(read("select 1 from shop.main.orders"), filtered=("made",)),
+    }
+    found = with_clocks(project, filtered).sources[ORDERS.id]
+    assert (found.clock, found.clocks) == ("updated_at", ("made",))
+
+
+def test_days_and_units_come_from_the_constants_beside_a_clock() -> None:
+    assert base_day(["'2024-06-01'", "'x'"], timed=False) == dt.date(2024, 6, 1)
+    assert base_day([], timed=False) == dt.date(2024, 1, 1)
+    assert (clock_scale(["172800"]), clock_scale(["3600000"]), clock_scale(["7", "'a'"])) == (60, 60_000, 1)
+
+
+def test_literals_of_checks() -> None:
+    assert ("qty", "101") in check_literals("CHECK((qty > 100))")
+    assert check_literals("((") == []

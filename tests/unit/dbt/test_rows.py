@@ -11,7 +11,7 @@ from tests.unit.dbt.projects import BASE
 TYPES = (
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UINTEGER", "DECIMAL(10,2)", "DECIMAL(4,0)"),
     *("DOUBLE", "FLOAT", "VARCHAR", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS", "TIME"),
-    *("UUID", "BLOB", "JSON", "INTERVAL", "ENUM('red', 'green', 'it''s')", "INTEGER[]", "VARCHAR[3]"),
+    *("UUID", "BLOB", "BIT", "JSON", "INTERVAL", "ENUM('red', 'green', 'it''s')", "INTEGER[]", "VARCHAR[3]"),
     *("STRUCT(a INTEGER, b VARCHAR[])", "MAP(VARCHAR, INTEGER)", "STRUCT(x STRUCT(y DATE))[]"),
 )
 
