@@ -36,13 +36,20 @@ def headline(document: DbtDocument) -> str:
     if broken:
         return f"{', '.join(broken)}: wrong although the promises were kept ({shown})"
     if document["decision"] == "undecided":
-        return f"Undecided: not every kind of change was judged ({shown})"
+        return f"Undecided: not all that was asked for was judged ({shown})"
     return f"No difference within the promises ({shown})"
 
 
 def broken_kinds(model: DbtModelDocument) -> list[str]:
     """The kinds of change under which a model breaks what its promises allow."""
     return [kind for kind, cell in model["changes"].items() if cell["broken_promise"]]
+
+
+def wrong_lines(model: DbtModelDocument) -> Iterator[tuple[str, list[str]]]:
+    """Each kind of change under which a model breaks its promises, with the lines of the reproduction."""
+    for kind in broken_kinds(model):
+        reproduction = model["changes"][kind]["reproduction"]
+        yield kind, [] if reproduction is None else [*story(reproduction)]
 
 
 def story(reproduction: DbtReproductionDocument) -> Iterator[str]:
@@ -90,11 +97,9 @@ def dbt_markdown(document: DbtDocument) -> str:
         "\n".join(f"- {markdown.plain(model['needs'])}" for model in document["models"].values()),
     ]
     for name, model in document["models"].items():
-        for kind in broken_kinds(model):
-            reproduction = model["changes"][kind]["reproduction"]
-            if reproduction is not None:
-                parts.append(f"**{markdown.plain(name)}, {heading(kind)}**")
-                parts.append(markdown.fence("\n".join(story(reproduction))))
+        for kind, lines in wrong_lines(model):
+            parts.append(f"**{markdown.plain(name)}, {heading(kind)}**")
+            parts.append(markdown.fence("\n".join(lines)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -119,7 +124,8 @@ def _case(kind: str, cell: DbtCellDocument) -> Case:
         case "not applicable":
             return Case(kind, 0.0, CaseVerdict.SKIPPED, cell["reason"])
         case _:
-            return Case(kind, 0.0, CaseVerdict.ERROR, "not judged: the budget was spent")
+            reason = cell["reason"] or "the budget was spent"
+            return Case(kind, 0.0, CaseVerdict.ERROR, f"not judged: {reason}")
 
 
 def reproduce_sh(

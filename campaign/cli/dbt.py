@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from campaign.cli import options
 from campaign.cli.progress import steps_of
 from campaign.cli.terminal import print_json, print_table
 from campaign.dbt.kinds import ChangeKind
-from campaign.errors import CampaignError
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from campaign.files import write_text
 from reports.documents import DbtDocument
@@ -84,6 +82,7 @@ def command(
     not judged; 2: the project cannot be used. Without promises, a difference is information.
     """
     from campaign.dbt.process import Target
+    from campaign.dbt.project import read_settings
     from campaign.dbt.search import Limits, search
     from campaign.dbt.shown import decision_of, document
 
@@ -101,9 +100,9 @@ def command(
         found = search(
             target,
             limits,
-            schema=_file(schema),
-            database=_file(database),
-            settings=_settings(promises),
+            schema=schema,
+            database=database,
+            settings=read_settings(promises),
             kinds=[kind for kind in ChangeKind if not kinds or kind.value in kinds],
             progress=progress,
         )
@@ -114,31 +113,6 @@ def command(
     else:
         _print(result, folders)
     return EXIT_CODES[decision_of(found)]
-
-
-def _file(path: str | None) -> str | None:
-    """The full path of a file: dbt runs in another folder. Raises CampaignError: there is none."""
-    if path is None:
-        return None
-    if not Path(path).is_file():
-        raise CampaignError(f"{path}: there is no such file")
-    return str(Path(path).resolve())
-
-
-def _settings(path: Path | None) -> Mapping[str, Any]:
-    if path is None:
-        return {}
-    try:
-        settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CampaignError(f"{path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CampaignError(f"{path} is no TOML: {error}") from error
-    if strangers := sorted(set(settings) - {"models", "sources"}):
-        raise CampaignError(
-            f'{path}: {strangers[0]!r} is unknown; write [models.NAME] or [sources."RAW.NAME"]'
-        )
-    return settings
 
 
 def _write(out: Path, result: DbtDocument, profile: Mapping[str, Any]) -> dict[tuple[str, str], str]:
@@ -169,7 +143,7 @@ def _write(out: Path, result: DbtDocument, profile: Mapping[str, Any]) -> dict[t
 
 
 def _print(result: DbtDocument, folders: Mapping[tuple[str, str], str]) -> None:
-    from reports.dbt import broken_kinds, cell_text, heading, headline, story
+    from reports.dbt import cell_text, heading, headline, wrong_lines
 
     models = [*result["models"].items()]
     # A terminal has no room for a column for each kind, as the pages have.
@@ -184,10 +158,9 @@ def _print(result: DbtDocument, folders: Mapping[tuple[str, str], str]) -> None:
         click.echo(model["needs"])
         for note in model["notes"]:
             click.echo(f"  {note}")
-        for kind in broken_kinds(model):
+        for kind, lines in wrong_lines(model):
             click.echo(f"  WRONG, {heading(kind)}:")
-            reproduction = model["changes"][kind]["reproduction"]
-            for line in [] if reproduction is None else story(reproduction):
+            for line in lines:
                 click.echo(f"    {line}")
             if (name, kind) in folders:
                 click.echo(f"    bash {folders[name, kind]}/reproduce.sh")
@@ -195,4 +168,6 @@ def _print(result: DbtDocument, folders: Mapping[tuple[str, str], str]) -> None:
         click.echo(f"a trial broke: {problem}")
     click.echo(f"{headline(result)}; {result['comparisons']} comparisons in {result['seconds']:.0f} s")
     if result["decision"] == Decision.UNDECIDED.value and not result["finished"]:
-        click.echo("the budget was spent before every kind of change was tried; give more by --budget")
+        click.echo(
+            "the budget was spent before all trials had run; give more by --budget, or fewer by --trials"
+        )

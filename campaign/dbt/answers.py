@@ -89,11 +89,6 @@ def breaks_promise(model: Model, kind: ChangeKind, cell: CellOf) -> bool:
     return model.declares and any(model.promises.covers(kind, each.trial.late) for each in cell.differs)
 
 
-def lacks_proof(model: Model, kind: ChangeKind, cell: CellOf) -> bool:
-    """Whether a kind of change that the promises of a model allow was never judged, though it can happen."""
-    return model.declares and kind not in model.promises.excluded and cell.verdict is CellVerdict.UNDECIDED
-
-
 def needs(model: Model, cells: Mapping[ChangeKind, CellOf]) -> str:
     """What a model needs from its sources and runs to be right, in one sentence."""
     wrong = [kind for kind, cell in cells.items() if cell.verdict is CellVerdict.DIFFERS]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
 from campaign.dbt.kinds import ChangeKind
 from campaign.dbt.process import Target
+from campaign.dbt.project import read_settings
 from campaign.dbt.search import Limits, search
 from campaign.dbt.shown import document
-from reports.dbt import broken_kinds, heading, headline, story
+from reports.dbt import heading, headline, wrong_lines
 from reports.documents import DbtDocument
 from workload.outcomes.decision import Decision
 
@@ -37,13 +37,12 @@ def assert_dbt_models(
     ValueError: there is no such kind.
     """
     __tracebackhide__ = True
-    settings = {} if promises is None else tomllib.loads(Path(promises).read_text(encoding="utf-8"))
     found = search(
         Target(Path(project), str(python), tuple(select)),
         Limits(seed=seed, trials=trials, rounds=3, budget=budget, workers=1),
-        schema=None if schema is None else str(Path(schema).resolve()),
-        database=None if database is None else str(Path(database).resolve()),
-        settings=settings,
+        schema=schema,
+        database=database,
+        settings=read_settings(promises),
         kinds=[ChangeKind(kind) for kind in kinds] or tuple(ChangeKind),
     )
     result = document(found, str(project), seed)
@@ -52,8 +51,7 @@ def assert_dbt_models(
     lines = [headline(result)]
     for name, model in result["models"].items():
         lines.append(model["needs"])
-        for kind in broken_kinds(model):
-            reproduction = model["changes"][kind]["reproduction"]
+        for kind, told in wrong_lines(model):
             lines.append(f"{name}, {heading(kind)}:")
-            lines.extend([] if reproduction is None else (f"  {line}" for line in story(reproduction)))
+            lines.extend(f"  {line}" for line in told)
     raise AssertionError("\n".join(lines))

@@ -201,7 +201,8 @@ class Drawing:
     def _clashes(self, source: Source, row: Row, taken: Sequence[Row]) -> bool:
         for key in self._keys(source):
             places = [source.names.index(name) for name in key]
-            if any(all(other[p] == row[p] for p in places) for other in taken):
+            # NULL equals nothing, so that two rows may have it.
+            if any(all(other[p] == row[p] != NULL for p in places) for other in taken):
                 return True
         return False
 

@@ -125,24 +125,10 @@ class Driver:
         except OSError as error:
             raise Refused(f"{project} has no dbt_project.yml; name the folder of a dbt project") from error
         except yaml.YAMLError as error:
-            raise Refused(f"{project}/dbt_project.yml cannot be read: {one_line(error)}") from error
-        name = request.get("profile") or settings.get("profile")
-        folders = [
-            request.get("profiles_dir"),
-            os.environ.get("DBT_PROFILES_DIR"),
-            project,
-            Path.home() / ".dbt",
-        ]
-        files = [Path(folder) / "profiles.yml" for folder in folders if folder]
-        file = next((file for file in files if file.is_file()), None)
-        if file is None:
-            raise Refused(f"{project} has no profiles.yml, nor has ~/.dbt; name its folder by --profiles-dir")
-        try:
-            profile = (yaml.safe_load(file.read_text()) or {}).get(name)
-        except yaml.YAMLError as error:
-            raise Refused(f"{file} cannot be read: {place_of(error)}") from error
-        if not profile:
-            raise Refused(f"{file} has no profile {name!r}, which dbt_project.yml names")
+            raise Refused(f"{project}/dbt_project.yml cannot be read: {place_of(error)}") from error
+        name, file, profile = self.user_profile(
+            request, project, request.get("profile") or settings.get("profile")
+        )
         target = str(request.get("dbt_target") or rendered(profile.get("target")) or "default")
         output = (profile.get("outputs") or {}).get(target)
         if not output:
@@ -185,6 +171,28 @@ class Driver:
         (work / "profile").mkdir(exist_ok=True)
         text = yaml.safe_dump({name: {"target": target, "outputs": {target: copied}}})
         (work / "profile" / "profiles.yml").write_text(text)
+
+    def user_profile(self, request: Request, project: Path, name: Any) -> tuple[Any, Path, Answer]:
+        """The name of a profile, its file, and what stands there. Raises Refused."""
+        import yaml
+
+        folders = [
+            request.get("profiles_dir"),
+            os.environ.get("DBT_PROFILES_DIR"),
+            project,
+            Path.home() / ".dbt",
+        ]
+        files = [Path(folder) / "profiles.yml" for folder in folders if folder]
+        file = next((file for file in files if file.is_file()), None)
+        if file is None:
+            raise Refused(f"{project} has no profiles.yml, nor has ~/.dbt; name its folder by --profiles-dir")
+        try:
+            profile = (yaml.safe_load(file.read_text()) or {}).get(name)
+        except yaml.YAMLError as error:
+            raise Refused(f"{file} cannot be read: {place_of(error)}") from error
+        if not profile:
+            raise Refused(f"{file} has no profile {name!r}, which dbt_project.yml names")
+        return name, file, profile
 
     def watch(self) -> None:
         """Puts the counter before every statement of every adapter."""

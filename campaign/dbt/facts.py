@@ -6,8 +6,10 @@ import datetime as dt
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -38,6 +40,9 @@ RUN_STARTED = re.compile(r"[<>=][^\n]*run_started_at")
 
 ISO_DAY = re.compile(r"'(\d{4}-[01]\d-[0-3]\d)")
 
+FAR = "2050"
+"""Days from this year on, such as 9999-12-31, stand for `never`: rows need not be newer."""
+
 HOUR_S = 3600
 
 SKIPPED = "skipped"
@@ -64,8 +69,16 @@ class ProjectFacts:
     empty: Mapping[str, str]
 
 
-def opened(dbt: Dbt, schema: str | None, database: str | None, settings: Mapping[str, Any]) -> Project:
+def opened(
+    dbt: Dbt, schema: Path | str | None, database: Path | str | None, settings: Mapping[str, Any]
+) -> Project:
     """The project with its sources. Raises CampaignError."""
+    for each in (schema, database):
+        if each is not None and not Path(each).is_file():
+            raise CampaignError(f"{each}: there is no such file")
+    # dbt runs in the folder of the project.
+    schema = None if schema is None else str(Path(schema).resolve())
+    database = None if database is None else str(Path(database).resolve())
     project = read_project(dbt.opened, settings)
     database = database or (None if schema else dbt.opened.get("database"))
     tables: Sequence[Mapping[str, Any]] = ()
@@ -158,8 +171,13 @@ def base_day(constants: Iterable[str], *, timed: bool) -> dt.date:
     """The day from which clock values are counted: near today, or after the days that clocks must pass."""
     if timed:
         return dt.datetime.now(tz=dt.UTC).date() - dt.timedelta(days=NEWEST // DAY)
-    days = [dt.date.fromisoformat(found[1]) for text in constants if (found := ISO_DAY.match(text))]
-    return max([BASE, *days])
+    days = [BASE]
+    for text in constants:
+        if (found := ISO_DAY.match(text)) and found[1] < FAR:
+            # A text of this form may name no day.
+            with suppress(ValueError):
+                days.append(dt.date.fromisoformat(found[1]))
+    return max(days)
 
 
 def clock_scale(constants: Iterable[str]) -> int:
@@ -228,7 +246,6 @@ def _filled(random: Random, project: Project, domains: Domains) -> Contents:
                 drawing.put(source, NEWEST - number)
             except NotPossible:
                 break
-            # Numbers belong to one source each here.
     return contents
 
 
@@ -241,6 +258,8 @@ def _unsteady(one: Table, two: Table, ignored: frozenset[str]) -> tuple[frozense
     )
     if len(one.rows) != len(two.rows) or one.columns != two.columns:
         return frozenset(), "two full refreshes of the same sources give different rows"
+    if found | ignored >= set(one.columns):
+        return frozenset(), "no column is the same in two full refreshes of the same sources"
     if compare(one, two, ignored | found) is not None:
         return frozenset(), "two full refreshes of the same sources pair its values differently"
     return found, ""

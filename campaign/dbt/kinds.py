@@ -116,7 +116,9 @@ def promised(entries: object, where: str) -> Promised:
     if not isinstance(entries, list):
         raise CampaignError(f"{where}: `promises` is no list; write promises: [append_only]")
     for entry in entries:
-        name, value = next(iter(entry.items())) if isinstance(entry, dict) and entry else (entry, None)
+        if isinstance(entry, dict) and len(entry) != 1:
+            raise CampaignError(f"{where}: {entry!r} are several promises; give each an entry of its own")
+        name, value = next(iter(entry.items())) if isinstance(entry, dict) else (entry, None)
         if name == LATE_BY:
             late_by = minutes(value, where)
             names.append(f"{LATE_BY}: {value}")

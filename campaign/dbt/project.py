@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from campaign.dbt.kinds import Promised, promised
@@ -108,6 +110,23 @@ class Project:
         """The sources that some models are built from."""
         wanted = frozenset().union(*(self.ancestors[model] for model in models))
         return [source for id_, source in self.sources.items() if id_ in wanted]
+
+
+def read_settings(path: Path | str | None) -> Mapping[str, Any]:
+    """The promises, columns and clocks that a TOML file says; nothing for None. Raises CampaignError."""
+    if path is None:
+        return {}
+    try:
+        settings = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CampaignError(f"{path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CampaignError(f"{path} is no TOML: {error}") from error
+    if strangers := sorted(set(settings) - {"models", "sources"}):
+        raise CampaignError(
+            f'{path}: {strangers[0]!r} is unknown; write [models.NAME] or [sources."RAW.NAME"]'
+        )
+    return settings
 
 
 def read_project(answer: Mapping[str, Any], settings: Mapping[str, Any]) -> Project:
@@ -227,6 +246,9 @@ def with_sources(
     for each in [*answer["sources"], *(node for node in answer["nodes"] if node["kind"] == "seed")]:
         if each["id"] in wanted:
             found[each["id"]] = (each, table_of(each, tables))
+    names = {each["name"] for each in [*answer["sources"], *answer["nodes"]]}
+    if strangers := sorted(set(settings.get("sources", {})) - names):
+        raise CampaignError(f"the promises name {strangers[0]!r}, which is no source; write raw.orders")
     by_table = {id(table): id_ for id_, (_, table) in found.items()}
     ids = {table["name"].lower(): by_table[id(table)] for _, table in found.values()}
     sources = {

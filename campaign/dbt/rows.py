@@ -138,6 +138,21 @@ def letters(number: int) -> str:
     return chr(ord("a") + letter) + (str(suffix) if suffix else "")
 
 
+def may_hold(type_: str, literal: str) -> bool:
+    """Whether a constant may be a value of a type: another source may have the name of its column.
+
+    A constant beside a column of JSON, a list or a struct is compared with a part of it.
+    """
+    if type_.startswith("ENUM("):
+        return literal in type_
+    if is_time(type_):
+        return re.match(r"'\d{4}-", literal) is not None
+    if type_.startswith("VARCHAR"):
+        return literal.startswith("'")
+    number = type_ in INTEGERS or type_.startswith(("DECIMAL", "DOUBLE", "FLOAT"))
+    return number and not literal.startswith("'")
+
+
 @dataclass(frozen=True, slots=True)
 class Domains:
     """What columns hold. `constants`: literals that the models compare a column's name with.
@@ -156,8 +171,7 @@ class Domains:
         """The literal of a random value of a column that is neither key nor clock."""
         if not required and random.random() < NULL_SHARE:
             return NULL
-        # A constant beside a JSON column is compared with a part of it.
-        constants = () if type_ == "JSON" else self.constants.get(name.lower(), ())
+        constants = [each for each in self.constants.get(name.lower(), ()) if may_hold(type_, each)]
         if constants and random.random() < 0.6:
             return random.choice(constants)
         return value_of(type_, random.randint(1, 3), self.base)

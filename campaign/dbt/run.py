@@ -10,7 +10,7 @@ from typing import Any
 from campaign.dbt.differences import Equal, NotJudged, RefreshDifference, Seen, Table, compare
 from campaign.dbt.process import Dbt, DbtBroken, dbt_process
 from campaign.dbt.project import Model, Project
-from campaign.dbt.snapshots import Versions, broken_law
+from campaign.dbt.snapshots import Versions, law
 from campaign.dbt.trials import Contents, Round, Trial, load_statements
 from campaign.errors import CampaignError
 
@@ -21,7 +21,7 @@ SELECT database_name, schema_name, view_name, 'VIEW' FROM duckdb_views() WHERE N
 
 
 class Rejected(Exception):
-    """The database refuses the rows of a trial, by a CHECK for example."""
+    """A trial is none: the database refuses its rows, or a run ended before it could be disturbed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,7 @@ class Runner:
         seen: dict[str, Seen] = {}
         for model in chosen:
             if model.is_snapshot:
-                law = broken_law(model, snapshots[model.id], found.get(model.id), failed.get(model.id))
-                seen[model.id] = (
-                    RefreshDifference(error=law) if law else Equal("", bool(found[model.id].rows))
-                )
+                seen[model.id] = law(model, snapshots[model.id], found.get(model.id), failed.get(model.id))
             else:
                 seen[model.id] = self.compared(model, found, expected, failed, refused, seen, notes)
         return seen
@@ -101,33 +98,34 @@ class Runner:
         )  # fmt: skip
 
     def run_round(self, each: Round, models: Sequence[Model]) -> tuple[dict[str, Any], str]:
-        """The answer to the last run, and a note on what else happened."""
+        """The answer to the last run, and a note on what else happened.
+
+        Raises Rejected: the run ended before the statement at which something should happen to it, so that it
+        was a run like any other.
+        """
         if each.stop_at is not None and each.second:
             return self.run_twice(each.stop_at, models)
         if each.stop_at is not None:
-            self.build(models, stop_at=each.stop_at)
+            stopped = self.build(models, stop_at=each.stop_at)
+            if stopped["statements"] < each.stop_at:
+                raise Rejected(f"the run ended before statement {each.stop_at}")
         return self.build(models), ""
 
     def run_twice(self, at: int, models: Sequence[Model]) -> tuple[dict[str, Any], str]:
         """Starts a second run when the first has reached a statement; the first then goes on to its end."""
-        answer = self.ask_build(models, pause_at=at)
+        answer = self.build(models, pause_at=at)
         if not answer.get("paused"):
-            # The run ended before that statement.
-            return answer, ""
+            raise Rejected(f"the run ended before statement {at}")
         try:
             with dbt_process(self.dbt.target, self.dbt.folder) as other:
                 second = Runner(other, self.project, self.ignored)
-                wrong = failures(second.ask_build(models))
+                wrong = failures(second.build(models))
                 note = second_failed(next(iter(wrong.values()))) if wrong else ""
         except (DbtBroken, CampaignError) as error:
             note = second_failed(str(error))
         return self.dbt.go_on(), note
 
-    def build(self, models: Sequence[Model], *arguments: str, stop_at: int | None = None) -> dict[str, Any]:
-        """Runs models and snapshots."""
-        return self.ask_build(models, *arguments, stop_at=stop_at)
-
-    def ask_build(
+    def build(
         self,
         models: Sequence[Model],
         *arguments: str,

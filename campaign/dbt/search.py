@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -32,6 +33,9 @@ ENOUGH = 3
 
 PROGRESS_S = 5.0
 """Seconds between two lines of progress."""
+
+DISTURBED = (ChangeKind.FAILED_RUN, ChangeKind.TWO_RUNS)
+"""The kinds in which something happens to a run over rows that are only appended."""
 
 TWO_RUNS = 1
 """Trials with two runs at once: each starts a further process."""
@@ -215,7 +219,7 @@ class Search:
         """What was seen of each model, and of which kind it is; drawn again where rows are refused.
 
         Where a run failed, or two ran at once, and a model differs, the same rows are tried without: if it
-        differs then too, the difference is that of appended rows.
+        differs then too, the difference is that of appended rows, where these are judged as well.
         """
         problem = Rejected("")
         for redraw in range(REDRAWS):
@@ -229,7 +233,7 @@ class Search:
             raise problem
         found = {id_: [(pair.kind, trial, seen[id_])] for id_ in pair.models}
         wrong = [id_ for id_ in pair.models if isinstance(seen[id_], RefreshDifference)]
-        if wrong and pair.kind in (ChangeKind.FAILED_RUN, ChangeKind.TWO_RUNS):
+        if wrong and pair.kind in DISTURBED and ChangeKind.APPENDED in self.answers[wrong[0]]:
             plain = replace(
                 trial, kind=ChangeKind.APPENDED, rounds=tuple(Round(r.changes) for r in trial.rounds)
             )
@@ -289,12 +293,31 @@ class Search:
                 self.show("shrinking differences", len(todo))
 
 
+def settled(
+    facts: ProjectFacts, answers: dict[str, dict[ChangeKind, CellOf]], kinds: Sequence[ChangeKind]
+) -> dict[str, dict[ChangeKind, CellOf]]:
+    """The answers for all selected models: nothing is decided where no row was compared."""
+    found = {}
+    for id_ in facts.project.selected:
+        reason = facts.wrong.get(id_) or facts.project.models[id_].left_out
+        cells = answers.get(id_)
+        if cells is None:
+            cells = {kind: CellOf(applicable=True, reason=reason) for kind in kinds}
+        elif not any(cell.filled for cell in cells.values()):
+            for cell in cells.values():
+                cell.reason = cell.reason or "it had no row in any trial"
+                cell.equal.clear()
+                cell.not_judged = 0
+        found[id_] = cells
+    return found
+
+
 def search(
     target: Target,
     limits: Limits,
     *,
-    schema: str | None = None,
-    database: str | None = None,
+    schema: Path | str | None = None,
+    database: Path | str | None = None,
     settings: Mapping[str, Any] | None = None,
     kinds: Sequence[ChangeKind] = tuple(ChangeKind),
     progress: Callable[[str, int], None] = lambda _what, _left: None,
@@ -340,20 +363,9 @@ def search(
                 # Else Ctrl-C would wait for all trials.
                 state.stopped = True
                 raise
-    for cells in answers.values():
-        if not any(cell.filled for cell in cells.values()):
-            # Nothing was compared with nothing.
-            for cell in cells.values():
-                cell.equal.clear()
-                cell.reason = cell.reason or "it had no row in any trial"
-    for id_ in project.selected:
-        if id_ not in answers:
-            reason = facts.wrong.get(id_) or project.models[id_].left_out
-            answers[id_] = {kind: CellOf(applicable=True, reason=reason) for kind in kinds}
-    ordered = {id_: answers[id_] for id_ in project.selected}
     return DbtResult(
         facts,
-        ordered,
+        settled(facts, answers, kinds),
         first.opened["profile"],
         kinds,
         state.trials,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from campaign.dbt.answers import CellOf, CellVerdict, Found, breaks_promise, lacks_proof, needs
+from campaign.dbt.answers import CellOf, CellVerdict, Found, breaks_promise, needs
 from campaign.dbt.kinds import WORDS, ChangeKind, duration
 from campaign.dbt.project import Model, Project, Source
 from campaign.dbt.search import DbtResult
@@ -21,12 +21,15 @@ from workload.outcomes.decision import Decision
 
 
 def decision_of(found: DbtResult) -> Decision:
-    """FAILED: a model differs though its promises were kept. UNDECIDED: something was not judged."""
+    """FAILED: a model differs though its promises were kept. UNDECIDED: something was not judged.
+
+    That is a cell without a trial, a trial that broke, or one for which the budget left no time.
+    """
     cells = [(found.facts.project.models[id_], kind, cell) for id_, kind, cell in _cells(found)]
     if any(breaks_promise(*each) for each in cells):
         return Decision.FAILED
     undecided = any(cell.verdict is CellVerdict.UNDECIDED for _, _, cell in cells)
-    if undecided or any(lacks_proof(*each) for each in cells) or not found.comparisons:
+    if undecided or found.broken or not found.finished or not found.comparisons:
         return Decision.UNDECIDED
     return Decision.PASSED
 
@@ -83,7 +86,7 @@ def _cell(project: Project, model: Model, kind: ChangeKind, cell: CellOf) -> Dbt
         "trials": cell.trials,
         "source_rows": None if found is None else found.trial.source_rows,
         "broken_promise": breaks_promise(model, kind, cell),
-        "reason": cell.reason if cell.verdict is CellVerdict.NOT_APPLICABLE else "; ".join(cell.notes),
+        "reason": "; ".join(cell.notes) if cell.trials else cell.reason,
         "reproduction": None if found is None else _reproduction(project, model, found),
     }
 

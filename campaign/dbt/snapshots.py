@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from campaign.dbt.differences import Table
+from campaign.dbt.differences import Equal, NotJudged, RefreshDifference, Seen, Table
 from campaign.dbt.project import Model
 from reports.figures import plural
 
@@ -22,16 +22,16 @@ class Versions:
     states: list[tuple[tuple[str, ...], tuple[Row, ...]]] = field(default_factory=list)
 
 
-def broken_law(model: Model, versions: Versions, found: Table | None, failed: str | None) -> str:
-    """What is wrong with a snapshot's table, in one sentence; empty where the law holds."""
+def law(model: Model, versions: Versions, found: Table | None, failed: str | None) -> Seen:
+    """Whether a snapshot's table keeps the law; `failed`: the error of the last run."""
     if failed is not None:
-        return f"the run failed: {failed}"
+        return RefreshDifference(error=f"the run failed: {failed}")
     if found is None or not versions.states:
-        return "the run left no table"
+        return RefreshDifference(error="the run left no table")
     columns = [name for name in versions.states[-1][0] if name in found.columns and name not in model.ignored]
     key = [name.lower() for name in model.key]
     if not key or not set(key) <= set(columns):
-        return ""
+        return NotJudged("its unique_key is not among the columns that are compared")
     expected = histories(versions, columns, key)
     stored: dict[Row, list[dict[str, str | None]]] = {}
     for row in found.rows:
@@ -40,8 +40,8 @@ def broken_law(model: Model, versions: Versions, found: Table | None, failed: st
             stored.setdefault(tuple(values[name] for name in key), []).append(values)
     for each in sorted(expected.keys() | stored.keys(), key=str):
         if wrong := of_key(expected.get(each, []), stored.get(each, []), columns):
-            return f"key {', '.join(str(value) for value in each)}: {wrong}"
-    return ""
+            return RefreshDifference(error=f"key {', '.join(str(value) for value in each)}: {wrong}")
+    return Equal(filled=bool(found.rows))
 
 
 def histories(versions: Versions, columns: Sequence[str], key: Sequence[str]) -> dict[Row, list[Row | None]]:

@@ -13,10 +13,13 @@ from click.testing import CliRunner, Result
 
 from campaign.cli import main
 from campaign.dbt.answers import CellVerdict
+from campaign.dbt.facts import made_ready
 from campaign.dbt.kinds import ChangeKind
-from campaign.dbt.process import Target
+from campaign.dbt.process import Target, dbt_process
+from campaign.dbt.run import Rejected, Runner
 from campaign.dbt.search import DbtResult, Limits, search
 from campaign.dbt.shown import decision_of, document
+from campaign.dbt.trials import Put, Round, Trial
 from campaign.exit_codes import ExitCode
 from dvs.testing import assert_dbt_models
 from reports.documents import DbtDocument
@@ -210,6 +213,35 @@ def test_seeds_ephemeral_models_and_what_is_left_out(small: Path) -> None:
     assert cells[ChangeKind.APPENDED].verdict is CellVerdict.EQUAL
     assert cells[ChangeKind.DELETED].verdict is CellVerdict.DIFFERS
     assert not (small / "LEAK.csv").exists()
+
+
+def test_a_run_that_cannot_be_disturbed_is_no_pass(small: Path) -> None:
+    found = search(
+        Target(small, str(PYTHON)),
+        Limits(seed=1, trials=1, rounds=1, budget=3600.0, workers=1),
+        schema=str(SHOP / "schema.sql"),
+        kinds=(ChangeKind.APPENDED,),
+    )
+    with dbt_process(Target(small, str(PYTHON))) as dbt:
+        made_ready(dbt)
+        source = next(each for each in found.facts.project.sources.values() if each.name == "raw.orders")
+        row = ("1", "NULL", "DATE '2024-01-01'", "1.0", "TIMESTAMP '2024-01-01'")
+        runner = Runner(dbt, found.facts.project, {})
+        for stop, twice in ((999, False), (999, True)):
+            start = (Put(source.id, 1, row),)
+            trial = Trial(ChangeKind.FAILED_RUN, source.id, start, (Round((), stop, twice),))
+            with pytest.raises(Rejected, match="ended before statement 999"):
+                runner.run(trial, found.facts.project.selected)
+
+
+def test_a_failed_run_alone_shows_what_appended_rows_show(small: Path) -> None:
+    edited(small, "models/orders_window.sql", "- interval 2 day", "+ interval 400 day")
+    target, limits = Target(small, str(PYTHON)), Limits(1, 4, 2, 3600.0, 1)
+    kinds = (ChangeKind.FAILED_RUN,)
+    found = search(target, limits, schema=str(SHOP / "schema.sql"), kinds=kinds)
+    assert not found.broken
+    cell = found.answers["model.dbt_shop.orders_window"][ChangeKind.FAILED_RUN]
+    assert cell.verdict is CellVerdict.DIFFERS
 
 
 def edited(project: Path, file: str, old: str, new: str) -> None:

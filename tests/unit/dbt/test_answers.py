@@ -14,7 +14,7 @@ from campaign.dbt.facts import ProjectFacts
 from campaign.dbt.kinds import ChangeKind, duration, minutes, promised
 from campaign.dbt.reading import Roles
 from campaign.dbt.rows import Domains
-from campaign.dbt.search import DbtResult
+from campaign.dbt.search import DbtResult, settled
 from campaign.dbt.shown import decision_of, document
 from campaign.dbt.trials import Put, Round, Trial
 from campaign.errors import CampaignError
@@ -77,9 +77,26 @@ def test_a_difference_is_a_failure_within_the_promises_only(
 def test_what_was_not_judged_is_no_pass() -> None:
     undecided = searched({ChangeKind.DELETED: CellOf(applicable=True)})
     assert decision_of(undecided) is Decision.UNDECIDED
+    equal = {ChangeKind.DELETED: CellOf(applicable=True, equal=[None])}
+    assert decision_of(searched(equal)) is Decision.PASSED
+    broken, unfinished = searched(equal), searched(equal)
+    broken.broken.append("a trial")
+    unfinished.finished = False
+    assert decision_of(broken) is decision_of(unfinished) is Decision.UNDECIDED
     nothing = searched({})
     nothing.comparisons = 0
     assert decision_of(nothing) is Decision.UNDECIDED
+
+
+def test_a_model_without_a_row_in_any_trial_is_not_judged() -> None:
+    cells = {ChangeKind.DELETED: CellOf(applicable=True, equal=[None])}
+    cells[ChangeKind.APPENDED] = CellOf(applicable=True, not_judged=3, reason="its full refresh fails")
+    found = searched(cells)
+    settled(found.facts, {BY_COUNTRY.id: cells}, [*cells])
+    assert {cell.verdict for cell in cells.values()} == {CellVerdict.UNDECIDED}
+    filled = {ChangeKind.DELETED: CellOf(applicable=True, equal=[None], filled=True)}
+    settled(found.facts, {BY_COUNTRY.id: filled}, [*filled])
+    assert filled[ChangeKind.DELETED].verdict is CellVerdict.EQUAL
 
 
 def test_needs_are_one_sentence() -> None:
@@ -117,6 +134,7 @@ def test_tables_are_compared_as_bags_by_the_names_of_columns() -> None:
     ("entries", "said"),
     [
         ("append_only", "is no list"),
+        ([{"late_by": "1 day", "in_order": True}], "are several promises"),
         (["append_onyl"], "'append_onyl' is no promise; choose among append_only"),
         ([{"late_by": "soon"}], "'soon' is no lateness"),
     ],

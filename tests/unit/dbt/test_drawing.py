@@ -139,6 +139,13 @@ def test_shrinking_keeps_a_row_at_the_start() -> None:
     assert small.source_rows == 2
 
 
+def test_two_rows_may_have_null_in_their_key() -> None:
+    trials = [drawn(ChangeKind.NULL_KEY, seed) for seed in range(60)]
+    changes = [[c for each in trial.rounds for c in each.changes] for trial in trials]
+    nulls = [sum(isinstance(c, Put) and c.row[0] == NULL for c in each) for each in changes]
+    assert max(nulls) > 1
+
+
 def test_what_is_promised_is_tried_first() -> None:
     assert latenesses(Clock("TIMESTAMP", BASE), [0, 90, 4320])[:3] == [4320, 90, 1]
     assert latenesses(Clock("DATE", BASE), [90])[:2] == [DAY, 2 * DAY]

@@ -137,6 +137,7 @@ def test_all_clocks_that_models_filter_by_are_known() -> None:
 
 def test_days_and_units_come_from_the_constants_beside_a_clock() -> None:
     assert base_day(["'2024-06-01'", "'x'"], timed=False) == dt.date(2024, 6, 1)
+    assert base_day(["'9999-12-31'", "'2024-02-31'"], timed=False) == dt.date(2024, 1, 1)
     assert base_day([], timed=False) == dt.date(2024, 1, 1)
     assert (clock_scale(["172800"]), clock_scale(["3600000"]), clock_scale(["7", "'a'"])) == (60, 60_000, 1)
 

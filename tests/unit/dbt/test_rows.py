@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from campaign.dbt.rows import Clock, value_of
+from campaign.dbt.rows import Clock, may_hold, value_of
 from tests.unit.dbt.projects import BASE
 
 TYPES = (
@@ -23,6 +23,25 @@ def test_three_values_of_a_type(type_: str) -> None:
         for number in (1, 2, 3):
             connection.execute(f"INSERT INTO t VALUES ({number}, {value_of(type_, number, BASE)})")
         assert connection.execute("SELECT count(DISTINCT v::VARCHAR) FROM t").fetchone() == (3,)
+
+
+@pytest.mark.parametrize(
+    ("type_", "literal", "may"),
+    [
+        ("INTEGER", "5", True),
+        ("INTEGER", "'a'", False),
+        ("VARCHAR", "'a'", True),
+        ("VARCHAR", "5", False),
+        ("DATE", "'2024-01-01'", True),
+        ("TIMESTAMP", "'a'", False),
+        ("JSON", "'order'", False),
+        ("ENUM('red', 'green')", "'red'", True),
+        ("ENUM('red', 'green')", "'blue'", False),
+        ("INTEGER[]", "5", False),
+    ],
+)
+def test_a_constant_is_drawn_for_types_that_may_hold_it(type_: str, literal: str, may: bool) -> None:
+    assert may_hold(type_, literal) is may
 
 
 @pytest.mark.parametrize("type_", ["TIMESTAMP", "DATE", "INTEGER", "VARCHAR", "TIMESTAMP WITH TIME ZONE"])

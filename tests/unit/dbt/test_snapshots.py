@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from campaign.dbt.differences import Table
-from campaign.dbt.snapshots import Versions, broken_law
+from campaign.dbt.differences import Equal, NotJudged, RefreshDifference, Table
+from campaign.dbt.snapshots import Versions, law as law_of
 from tests.unit.dbt.projects import CUSTOMERS, model
 
 SNAPSHOT = replace(model("versions", CUSTOMERS.id), materialized="snapshot")
@@ -24,7 +24,8 @@ def seen() -> Versions:
 
 def law(*rows: tuple[str | None, ...]) -> str:
     """What is wrong with a stored table."""
-    return broken_law(SNAPSHOT, seen(), Table(COLUMNS, rows), None)
+    found = law_of(SNAPSHOT, seen(), Table(COLUMNS, rows), None)
+    return found.error if isinstance(found, RefreshDifference) else ""
 
 
 def test_a_right_table_keeps_the_law() -> None:
@@ -56,10 +57,15 @@ def test_a_value_that_comes_back_is_a_version_of_its_own() -> None:
     versions = seen()
     versions.states.append((("id", "country"), (("1", "a"),)))
     back = (RIGHT[0], ("1", "b", "t2", "t4"), ("1", "a", "t4", None), RIGHT[2])
-    assert broken_law(SNAPSHOT, versions, Table(COLUMNS, back), None) == ""
+    assert law_of(SNAPSHOT, versions, Table(COLUMNS, back), None) == Equal()
 
 
 def test_a_run_that_failed_breaks_it() -> None:
-    assert broken_law(SNAPSHOT, seen(), Table(COLUMNS, RIGHT), "no such column") == (
-        "the run failed: no such column"
-    )
+    found = law_of(SNAPSHOT, seen(), Table(COLUMNS, RIGHT), "no such column")
+    assert found == RefreshDifference(error="the run failed: no such column")
+    assert law_of(SNAPSHOT, seen(), None, None) == RefreshDifference(error="the run left no table")
+
+
+def test_a_key_that_is_not_compared_is_no_pass() -> None:
+    other = replace(SNAPSHOT, key=("number",))
+    assert isinstance(law_of(other, seen(), Table(COLUMNS, RIGHT), None), NotJudged)
