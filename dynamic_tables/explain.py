@@ -39,6 +39,7 @@ from dynamic_tables.reading.bind import bind_query
 from dynamic_tables.reading.text.relations import Relations
 from dynamic_tables.reading.text.spark_text import SparkText
 from dynamic_tables.reading.text.text import read_text
+from dynamic_tables.reading.values.passed import TypeOf
 from dynamic_tables.store.names.statements import column_type
 
 
@@ -84,11 +85,19 @@ class Explanation:
 
 
 def explain(
-    query: str, relations: Relations, *, dialect: Dialect = SPARK, rules: Rules = RULES
+    query: str,
+    relations: Relations,
+    *,
+    dialect: Dialect = SPARK,
+    rules: Rules = RULES,
+    changes: bool = True,
+    type_of: TypeOf | None = None,
 ) -> Explanation:
     """Returns the explanation of a defining query over declared relations; needs neither Spark nor data.
 
-    Raises DefinitionError: if no dynamic table could be created with the query.
+    `changes`: whether the change query is wanted, which takes most of the time. `type_of`: who knows the
+    types of expressions that the engine does not know, as Spark does for an account. Raises
+    DefinitionError: if no dynamic table could be created with the query.
 
     >>> explanation = explain("SELECT a, COUNT(*) AS n FROM r GROUP BY a", declare(["r(a INT, b STRING)"]))
     >>> explanation.operators
@@ -98,7 +107,7 @@ def explain(
     """
     text = read_text(query, relations)
     try:
-        bound = bind_query(query, relations)
+        bound = bind_query(query, relations, type_of)
     except UnsupportedError as error:
         text.ensure_admitted()
         return Explanation(incremental=False, reason=str(error), sources=text.sources)
@@ -113,7 +122,7 @@ def explain(
         columns=bound.schema,
         plan=plan,
         change_query=None
-        if reason
+        if reason or not changes
         else formatted(render(change_plan(bound, rules), dialect).text(), dialect),
         row_id=None if reason else _made_id(plan, trees.passed_on),
         hidden=() if known is None else tuple(name for name, _ in known.state),

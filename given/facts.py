@@ -16,6 +16,7 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, build_scope
 
 from given.script import BaseTable, Script, ScriptError, WrittenDefinition
+from given.translation import join_listed_relations
 
 BaseColumn = tuple[str, str]
 """The name of a base table and of one of its columns."""
@@ -50,10 +51,14 @@ MAYBE_NULL = (exp.Anonymous, exp.Nullif, exp.TryCast, exp.Subquery, exp.Lag, exp
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A definition with its columns resolved. `scope`: sqlglot's scopes of `tree`; None where it has none."""
+    """A definition with its columns resolved. `scope`: sqlglot's scopes of `tree`; None where it has none.
+
+    `translated`: what DuckDB is to evaluate, in the form that it can.
+    """
 
     written: WrittenDefinition
     tree: exp.Expr
+    translated: exp.Expr
     scope: Scope | None
     facts: Facts
     sources: tuple[str, ...]
@@ -65,6 +70,8 @@ class Resolver:
 
     script: Script
     known: dict[str, Facts] = field(default_factory=dict)
+    seen: dict[Scope, Facts] = field(default_factory=dict)
+    """Facts of queries: without them a query inside eight others is looked at for each of their columns."""
 
     @property
     def bases(self) -> frozenset[str]:
@@ -97,12 +104,13 @@ class Resolver:
                 quote_identifiers=False,
                 identify=False,
             )
+            translated = tree if join_listed_relations(tree) else written.tree
             scope = build_scope(tree)
         except SqlglotError:
-            tree, scope = written.tree, None
+            tree, translated, scope = written.tree, written.tree, None
         facts = {} if scope is None else self.facts(scope)
         self.known[written.name] = facts
-        return Resolved(written, tree, scope, facts, sources)
+        return Resolved(written, tree, translated, scope, facts, sources)
 
     def sources(self, written: WrittenDefinition) -> tuple[str, ...]:
         """The relations that a definition reads. Raises ScriptError for one that the script does not have."""
@@ -123,6 +131,11 @@ class Resolver:
 
     def facts(self, scope: Scope) -> Facts:
         """The facts about the output columns of a query."""
+        if scope not in self.seen:
+            self.seen[scope] = self._facts(scope)
+        return self.seen[scope]
+
+    def _facts(self, scope: Scope) -> Facts:
         if scope.set_operation_scopes:
             branches = [list(self.facts(branch).values()) for branch in scope.set_operation_scopes]
             names = self.facts(scope.set_operation_scopes[0])

@@ -16,7 +16,7 @@ from sqlglot.optimizer.scope import Scope
 from generators.given.model import Goal, Happening
 from given.facts import Resolved, Resolver, always_matched
 from given.script import BaseTable
-from given.translation import duckdb_text
+from given.translation import conjuncts, duckdb_text
 
 STATEMENTS = ("insert", "update", "delete", "merge")
 """The kinds of statements that each base table behind a definition should get."""
@@ -185,18 +185,6 @@ def probe(condition: exp.Expr, context: exp.Select) -> exp.Select:
     inner = context.copy()
     inner.set("expressions", [exp.alias_(exp.paren(condition.copy()), "met")])
     return exp.select(exp.func("bool_or", exp.column("met"))).from_(inner.subquery("probed"))
-
-
-def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """The conditions that AND connects."""
-    match condition:
-        case exp.And():
-            yield from conjuncts(condition.left)
-            yield from conjuncts(condition.right)
-        case exp.Paren() if isinstance(condition.this, exp.And):
-            yield from conjuncts(condition.this)
-        case _:
-            yield condition
 
 
 def shown(condition: exp.Expr) -> str:

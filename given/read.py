@@ -18,7 +18,7 @@ from given.witnesses import Witnesses
 from workload.errors import WorkloadError
 from workload.query import Named, Verbatim
 from workload.scenario import Definition, DynamicTable, Scenario, View
-from workload.schema import Column
+from workload.schema import Column, Table
 from workload.types import DOUBLE, ESTIMATE, SqlType
 from workload.wellformed import check_definitions
 
@@ -63,8 +63,12 @@ def read_definitions(
         gone = [name for name in resolved.sources if name in refused]
         described = Described(reason=f"it reads {gone[0]}") if gone else describe(written, known)
         reason = described.reason or (
-            values.refusal(written.name, duckdb_text(written.tree), described.columns) if by_duckdb else ""
+            values.refusal(written.name, duckdb_text(resolved.translated), described.columns)
+            if by_duckdb
+            else ""
         )
+        definition = defined(resolved, described.columns)
+        reason = reason or _malformed(definition, known)
         if reason:
             refused[written.name] = reason
             continue
@@ -72,7 +76,7 @@ def read_definitions(
         behind[written.name] = tuple(
             dict.fromkeys(base for name in resolved.sources for base in behind.get(name, (name,)))
         )
-        definitions.append(defined(resolved, described.columns))
+        definitions.append(definition)
         places[written.name] = (str(written.place.file), written.line)
         if not written.view:
             goals[written.name] = GoalFinder(resolver, resolved, tables, behind[written.name]).goals()
@@ -94,12 +98,22 @@ def read_definitions(
     )
 
 
+def _malformed(definition: Definition, known: Mapping[str, tuple[Column, ...]]) -> str:
+    """Why a scenario cannot hold a definition beside those before it; empty where it can."""
+    above = tuple(Table(name, columns) for name, columns in known.items())
+    try:
+        check_definitions(Scenario("", above, (definition,), ()))
+    except WorkloadError as error:
+        return str(error)
+    return ""
+
+
 def defined(resolved: Resolved, columns: tuple[Column, ...]) -> Definition:
     """The definition of a scenario: its text in both dialects."""
     written = resolved.written
     query = Verbatim(
         text=written.text,
-        translated=duckdb_text(written.tree),
+        translated=duckdb_text(resolved.translated),
         sources=tuple(Named(name, name) for name in resolved.sources),
         columns=tuple((column.name, _compared(column, resolved)) for column in columns),
     )

@@ -20,6 +20,9 @@ from workload.types import SqlType, parse_type
 
 FORMS = "CREATE TABLE, CREATE VIEW or CREATE DYNAMIC TABLE"
 
+PARTS = "__"
+"""Stands between the parts of a name such as raw.sales, which is raw__sales in scenarios and reports."""
+
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 """The units of a target lag, in seconds."""
 
@@ -112,14 +115,13 @@ def _statements(file: Path) -> Iterator[BaseTable | WrittenDefinition]:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ScriptError(f"{file} cannot be read: {error}; scripts are text in UTF-8") from error
-    try:
-        tokens = sqlglot.tokenize(text, read="spark")
-    except SqlglotError as error:
-        raise ScriptError(f"{file} cannot be read: {_short(error)}") from error
-    for part in _split(tokens):
-        place = Place(file, part[0].line)
+    parts = list(_parts(text, file))
+    if edits := [edit for _, part, tree in parts for edit in _names_of_one_part(tree, part[0].start)]:
+        for start, end, new in sorted(edits, reverse=True):
+            text = text[:start] + new + "\n" * text.count("\n", start, end) + text[end:]
+        parts = list(_parts(text, file))
+    for place, part, tree in parts:
         written = text[part[0].start : part[-1].end + 1]
-        tree = _parsed(written, place)
         if not isinstance(tree, exp.Create) or tree.kind not in ("TABLE", "VIEW"):
             raise ScriptError(f"{place}: {_opening(written)} is none of {FORMS}; remove the statement")
         if tree.kind == "VIEW" or _is_dynamic(tree):
@@ -131,6 +133,41 @@ def _statements(file: Path) -> Iterator[BaseTable | WrittenDefinition]:
                 f"{place}: a table is given by its columns, as in CREATE TABLE t (a INT); "
                 "write CREATE DYNAMIC TABLE for a query that is maintained"
             )
+
+
+def _parts(text: str, file: Path) -> Iterator[tuple[Place, list[Token], exp.Expr]]:
+    """Each statement: where it stands, its tokens, and what sqlglot reads in it."""
+    try:
+        tokens = sqlglot.tokenize(text, read="spark")
+    except SqlglotError as error:
+        raise ScriptError(f"{file} cannot be read: {_short(error)}") from error
+    for part in _split(tokens):
+        place = Place(file, part[0].line)
+        yield place, part, _parsed(text[part[0].start : part[-1].end + 1], place)
+
+
+Edit = tuple[int, int, str]
+"""The first character of a text to replace, the one behind the last, and what stands there instead."""
+
+
+def _names_of_one_part(tree: exp.Expr, begin: int) -> Iterator[Edit]:
+    """What makes `FROM raw__sales AS sales` of `FROM raw.sales`: relations of a scenario have one name.
+
+    `begin`: where the statement begins in the text.
+    """
+    tables = [table for table in tree.find_all(exp.Table) if table.args.get("db") is not None]
+    qualified = {tuple(part.name.lower() for part in table.parts) for table in tables}
+    for table in tables:
+        names = [part for part in table.parts if "start" in part.meta]
+        if len(names) == len(table.parts):
+            bare = isinstance(table.parent, exp.From | exp.Join) and not table.alias
+            name = PARTS.join(part.name.lower() for part in names) + (f" AS {table.name}" if bare else "")
+            yield begin + names[0].meta["start"], begin + names[-1].meta["end"] + 1, name
+    for column in tree.find_all(exp.Column):
+        names = column.parts
+        for length in range(2, len(names)):
+            if tuple(part.name.lower() for part in names[:length]) in qualified:
+                yield begin + names[0].meta["start"], begin + names[length - 1].meta["start"], ""
 
 
 def _split(tokens: Iterable[Token]) -> Iterator[list[Token]]:

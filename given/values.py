@@ -98,13 +98,14 @@ class Values:
 
         Later definitions may read it.
         """
+        names = [column_name(each.name, Dialect.DUCKDB) for each in columns]
         typed = ", ".join(
-            f"CAST({column_name(c.name, Dialect.DUCKDB)} AS {type_name(c.type, Dialect.DUCKDB)}) "
-            f"AS {column_name(c.name, Dialect.DUCKDB)}"
-            for c in columns
+            f"CAST({name} AS {type_name(each.type, Dialect.DUCKDB)}) AS {name}"
+            for name, each in zip(names, columns, strict=True)
         )
+        shown = f"SELECT {typed} FROM ({text}) AS q({', '.join(names)})"
         try:
-            self.connection.execute(f"CREATE TABLE {name} AS SELECT {typed} FROM ({text}) AS q")
+            self.connection.execute(f"CREATE TABLE {name} AS {shown}")
         except duckdb.Error as error:
             return f"DuckDB cannot read its translation: {str(error).splitlines()[0]}"
         return ""

@@ -16,7 +16,7 @@ from sqlglot.optimizer.scope import Scope
 
 from generators.given.model import Witness, WitnessRow
 from given.facts import Fact, Resolved, Resolver
-from given.goals import conjuncts
+from given.translation import conjuncts
 from given.values import Values, around, matching, parts
 from workload.types import Kind, Value
 

@@ -150,7 +150,8 @@ class DelayedView:
         expansion = self._expansion(name)
         bound = self._bound(expansion, self._relations(name, timestamp))
         listed = ", ".join(f"({query})" for query in queries)
-        (row,) = run(self._connection, f"{expansion.named(bound, Dialect.DUCKDB)}SELECT {listed}").rows
+        text = f"{expansion.named(bound, Dialect.DUCKDB)}SELECT {listed}"
+        (row,) = run(self._connection, text, self._limit_s).rows
         return row
 
     def is_ambiguous(self, name: str, timestamp: int) -> bool:

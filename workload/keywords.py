@@ -1,4 +1,9 @@
-"""Words that cannot be names: names are rendered without quotes, and engines read these as keywords."""
+"""Words that cannot be names: names are rendered without quotes, and engines read these as keywords.
+
+Columns of tables and texts of users are the exception: those that are not plain words are rendered in quotes.
+"""
+
+import re
 
 KEYWORDS: frozenset[str] = frozenset(
     (
@@ -13,3 +18,6 @@ KEYWORDS: frozenset[str] = frozenset(
     ).split()
 )
 """Measured: each keyword of DuckDB tried as table, column, alias and CTE; Spark refuses a subset of them."""
+
+PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+"""What each dialect reads as one name without quotes, where it is no keyword."""

@@ -43,6 +43,10 @@ from workload.types import BOOLEAN, Row, Value, fits
 
 name_pattern = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
+# A Delta table without column mapping has none of these in the name of a column; marks of quotes are left out
+# for the same reason as below.
+column_pattern = re.compile(r"[^ ,;{}()=\x00-\x1f\"'`\\]{1,255}")
+
 
 def check_scenario(scenario: Scenario) -> Catalog:
     """The columns of every table and definition. Raises WorkloadError for the first thing that is wrong."""
@@ -67,7 +71,7 @@ def check_definitions(scenario: Scenario) -> Catalog:
             _check_name(name, f"definition {definition.name}")
         if isinstance(definition.query, Verbatim):
             for name, _ in definition.query.columns:
-                _check_form(name, f"definition {definition.name}")
+                _check_column_name(name, f"definition {definition.name}")
         known_as = {each.name: each.known_as for each in scenario.definitions if each.known_as}
         ctes = {part.name for part in walk(definition.query) if isinstance(part, Cte)}
         for name in names_read(definition.query):
@@ -302,7 +306,7 @@ def _check_columns(columns: tuple[Column, ...], table: str) -> None:
         raise WorkloadError(f"table {table} has no columns")
     seen: set[str] = set()
     for column in columns:
-        _check_form(column.name, f"table {table}")
+        _check_column_name(column.name, f"table {table}")
         if column.name in seen:
             raise WorkloadError(f"table {table} has two columns named {column.name}")
         seen.add(column.name)
@@ -320,6 +324,15 @@ def _check_name(name: str, where: str) -> None:
     _check_form(name, where)
     if name in KEYWORDS:
         raise WorkloadError(f"{where}: {name!r} is a keyword of SQL; take another name")
+
+
+def _check_column_name(name: str, where: str) -> None:
+    # A column of a text or of a table is rendered in quotes where it is no plain word.
+    if not column_pattern.fullmatch(name) or name != name.lower():
+        raise WorkloadError(
+            f"{where}: {name!r} is no name of a column here; use small letters, digits and other signs, but "
+            "no blanks, quotes or any of ,;{}()=\\"
+        )
 
 
 def _check_form(name: str, where: str) -> None:

@@ -13,8 +13,10 @@ from campaign.cli.terminal import print_json
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.runs.definitions import explanations
+from dynamic_tables.errors import SessionError
 from dynamic_tables.explain import Explanation, PlanTree, declare, explain
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
+from dynamic_tables.plan.types import Columns, Type
 from dynamic_tables.reading.values.refusals import NOT_REGISTERED
 from reports.documents import ExplanationDocument
 
@@ -34,6 +36,12 @@ DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (SPARK, 
     help="Dialect of the printed SQL. QUERY and views are always Spark SQL.",
 )
 @options.definitions
+@click.option(
+    "--spark/--no-spark",
+    "by_spark",
+    default=True,
+    help="With --definitions: ask Spark for the types that the engine does not know, as an account does.",
+)
 @options.as_json
 def command(
     query: str,
@@ -41,6 +49,7 @@ def command(
     views: tuple[str, ...],
     dialect: str,
     definitions: str | None,
+    by_spark: bool,
     as_json: bool,
 ) -> ExitCode:
     """Show the plan, the row ids and the change query of the dynamic table that QUERY would define.
@@ -51,7 +60,7 @@ def command(
     if (definitions is None) == (not query):
         raise CampaignError("give a QUERY or --definitions PATH, one of them")
     if definitions is not None:
-        return show_definitions(definitions, as_json)
+        return show_definitions(definitions, by_spark, as_json)
     explanation = explain(query, declare(tables, views), dialect=DIALECTS[dialect])
     if as_json:
         print_json(as_object(explanation))
@@ -60,17 +69,33 @@ def command(
     return ExitCode.OK
 
 
-def show_definitions(path: str, as_json: bool) -> ExitCode:
+def show_definitions(path: str, by_spark: bool, as_json: bool) -> ExitCode:
     """Prints how each dynamic table of some scripts is maintained."""
-    explained = explanations(path)
+    explained = explanations(path, _type_by_spark if by_spark else None)
     if as_json:
         print_json({name: as_object(each) for name, each in explained.items()})
         return ExitCode.OK
     for name, each in explained.items():
         mode = "INCREMENTAL" if each.incremental else f"FULL, {each.reason}"
         click.echo(f"{name}: {mode}; changes cost as {cost(each)}")
-        click.echo(f"  {', '.join(each.operators)}")
+        if each.operators:
+            click.echo(f"  {', '.join(each.operators)}")
+    if not by_spark and not all(each.incremental for each in explained.values()):
+        click.echo("note: Spark was not asked; it may know the types of what is FULL for an unknown function")
     return ExitCode.OK
+
+
+def _type_by_spark(expression: str, columns: Columns) -> Type | None:
+    """The type of an expression by Spark, which is started when it is first asked. Raises CampaignError."""
+    # Imported here: most definitions need no Spark.
+    from dynamic_tables.session import open_session
+    from dynamic_tables.store.names.texts import type_of
+
+    try:
+        session = open_session()
+    except SessionError as error:
+        raise CampaignError(f"{error}; or leave Spark out, with --no-spark") from error
+    return type_of(session, expression, columns)
 
 
 WHOLE = frozenset({"window", "limit"})

@@ -25,7 +25,7 @@ from campaign.judging.probes import with_probes
 from campaign.judging.recording import RECORDING, Recording
 from campaign.judging.run_history import observe
 from campaign.judging.statements import statements_met
-from campaign.judging.texts import AMBIGUOUS, MODE, VOICE, Texts, Voice
+from campaign.judging.texts import AMBIGUOUS, LIMIT_S, MODE, VOICE, Texts, Voice
 from campaign.judging.vote import INCREMENTAL_BUG, OwnError, Vote, count_votes, no_own_error
 from engines.errors import LONGEST, shown
 from generators.coverage import operators
@@ -599,7 +599,8 @@ def judge(
     `voice`: Spark's own answer, which is the truth about definitions that are given as text.
     """
     probed = with_probes(scenario)
-    with DelayedView(probed.scenario, shared_duckdb()) as truth:
+    given = {each.name for each in scenario.definitions if isinstance(each.query, Verbatim)}
+    with DelayedView(probed.scenario, shared_duckdb(), limit_s=LIMIT_S if given else None) as truth:
         judgement = Judgement(
             scenario, truth, trace, vote, recording, own_error, Texts(scenario, truth, voice), broken
         )
@@ -607,7 +608,6 @@ def judge(
         conclusion = classify(judgement)
         reached: Counter[str] = Counter()
         met: Counter[str] = Counter()
-        given = {each.name for each in scenario.definitions if isinstance(each.query, Verbatim)}
         if conclusion.outcome is OutcomeClass.PASSED and not given:
             reached = states.reached(scenario, trace, truth, probed.probes)
             reached.update(judgement.met)

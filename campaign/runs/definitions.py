@@ -14,11 +14,13 @@ from campaign.lanes.spec import LaneSpec
 from dynamic_tables.errors import DefinitionError, DynamicTablesError
 from dynamic_tables.explain import Explanation, explain
 from dynamic_tables.reading.text.relations import Relations, StoredRelation
+from dynamic_tables.reading.values.passed import TypeOf
 from dynamic_tables.store.names.statements import column_type
 from engines.engine import Engine
 from engines.errors import EngineError
 from generators.given.model import Given
 from generators.profiles import Profile
+from given.facts import names_in
 from given.read import Describe, Described, read_definitions
 from given.script import ScriptError, WrittenDefinition
 from oracle.duck import open_duckdb
@@ -76,20 +78,19 @@ def scripts_at(path: Path) -> Iterator[Path]:
         yield place
 
 
-def explanations(path: str) -> dict[str, Explanation]:
+def explanations(path: str, type_of: TypeOf | None = None) -> dict[str, Explanation]:
     """How the engine would maintain each dynamic table of the scripts at a path. Raises CampaignError.
 
-    One that the engine cannot read is not incremental, with the reason.
+    One that the engine cannot read is not incremental, with the reason. `type_of`: who knows types that the
+    engine does not know.
     """
     found: dict[str, Explanation] = {}
 
     def noted(written: WrittenDefinition, known: Known) -> Described:
+        explanation = _explained(written, known, type_of)
         if not written.view:
-            try:
-                found[written.name] = explain(written.text, relations(known))
-            except DefinitionError as error:
-                found[written.name] = Explanation(incremental=False, reason=str(error), sources=())
-        return described(written, known)
+            found[written.name] = explanation
+        return _as_described(explanation)
 
     given = _read(path, noted, by_duckdb=False)
     for name in given.refused.keys() - found.keys():
@@ -101,7 +102,8 @@ def _asked(engine: Engine, written: WrittenDefinition, known: Known) -> Describe
     """The columns that an engine gives a definition over empty tables."""
 
     def text(dialect: Dialect) -> str:
-        empty = (f"{name} AS ({no_rows(columns, dialect)})" for name, columns in known.items())
+        read = ((name, known[name]) for name in names_in(written.tree) if name in known)
+        empty = [f"{name} AS ({no_rows(columns, dialect)})" for name, columns in read]
         return f"WITH {', '.join(empty)} SELECT * FROM ({written.text}) AS q"
 
     try:
@@ -112,10 +114,17 @@ def _asked(engine: Engine, written: WrittenDefinition, known: Known) -> Describe
 
 def described(written: WrittenDefinition, known: Known) -> Described:
     """The columns that the engine gives a definition, or why it cannot read it without Spark."""
+    return _as_described(_explained(written, known))
+
+
+def _explained(written: WrittenDefinition, known: Known, type_of: TypeOf | None = None) -> Explanation:
     try:
-        explanation = explain(written.text, relations(known))
+        return explain(written.text, relations(known), changes=False, type_of=type_of)
     except DefinitionError as error:
-        return Described(reason=str(error))
+        return Explanation(incremental=False, reason=str(error), sources=())
+
+
+def _as_described(explanation: Explanation) -> Described:
     if not explanation.columns:
         return Described(reason=explanation.reason or "the engine knows no types for its columns")
     try:

@@ -13,7 +13,7 @@ from generators.given.model import Given, Goal, Happening
 from oracle.bag import canonical_row
 from oracle.delayed_view import DelayedView
 from oracle.duck import shared_duckdb
-from oracle.errors import OracleError
+from oracle.errors import OracleError, OracleTimeout
 from workload.outcomes.results import JudgedDefinition, UnmetFloor
 from workload.scenario import Commit, DynamicTable, Scenario
 from workload.sql import Dialect, render_query
@@ -21,6 +21,9 @@ from workload.timeline import due_refreshes
 
 GOAL = "goal: "
 """Begins the names under which reached goals are counted: `goal: NAME / LABEL`."""
+
+LIMIT_S = 1.0
+"""Seconds that DuckDB has for the probes of a table at one time; what it does not answer is not met."""
 
 ENOUGH = 20
 """The scenarios with a definition from which on its coverage has a floor."""
@@ -36,7 +39,7 @@ def goals_met(given: Given, scenario: Scenario) -> Counter[str]:
     for refreshes in due_refreshes(scenario):
         for due in refreshes:
             timestamps[due.table].append(due.timestamp)
-    with DelayedView(scenario, shared_duckdb()) as truth:
+    with DelayedView(scenario, shared_duckdb(), limit_s=LIMIT_S) as truth:
         for table in scenario.dynamic_tables:
             goals = given.goals.get(table.name, ())
             seen = _probed(truth, table, goals, timestamps[table.name])
@@ -48,22 +51,28 @@ def goals_met(given: Given, scenario: Scenario) -> Counter[str]:
 def _probed(truth: DelayedView, table: DynamicTable, goals: Sequence[Goal], times: Sequence[int]) -> set[str]:
     """The labels of the goals whose probe was TRUE at some data timestamp."""
     seen: set[str] = set()
+    slow: set[str] = set()
     for timestamp in times:
-        wanted = [goal for goal in goals if goal.probe and goal.label not in seen]
-        seen.update(_true(truth, table.name, timestamp, wanted))
+        wanted = [goal for goal in goals if goal.probe and goal.label not in seen | slow]
+        seen.update(_true(truth, table.name, timestamp, wanted, slow))
     return seen
 
 
-def _true(truth: DelayedView, name: str, timestamp: int, goals: Sequence[Goal]) -> Iterator[str]:
+def _true(
+    truth: DelayedView, name: str, timestamp: int, goals: Sequence[Goal], slow: set[str]
+) -> Iterator[str]:
+    """The labels of the goals whose probes are TRUE. `slow`: gets those that took too long, alone."""
     if not goals:
         return
     try:
         answers = truth.answers(name, timestamp, [goal.probe for goal in goals])
-    except OracleError:
+    except OracleError as error:
         # One that DuckDB cannot answer must not hide the others.
         if len(goals) > 1:
             for goal in goals:
-                yield from _true(truth, name, timestamp, [goal])
+                yield from _true(truth, name, timestamp, [goal], slow)
+        elif isinstance(error, OracleTimeout):
+            slow.add(goals[0].label)
         return
     yield from (goal.label for goal, answer in zip(goals, answers, strict=True) if answer is True)
 

@@ -98,9 +98,13 @@ main(sys.argv[1:])
 @pytest.mark.parametrize(
     "command", ["fuzz --tier spark --scenarios 1", "verify evolution --stories 1"], ids=lambda c: c.split()[0]
 )
-def test_without_spark_a_line_says_so(command: str) -> None:
+def test_without_spark_a_line_says_so(command: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_SPARK, *command.split()], capture_output=True, text=True, check=False
+        [sys.executable, "-c", WITHOUT_SPARK, *command.split()],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "pip install pyspark" in done.stderr

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, assert_never
 
 from workload.errors import WorkloadError
-from workload.keywords import KEYWORDS
+from workload.keywords import KEYWORDS, PLAIN_NAME
 from workload.types import NESTED, Kind, SqlType, Value
 
 
@@ -23,11 +23,11 @@ class Dialect(Enum):
 
 
 def column_name(name: str, dialect: Dialect) -> str:
-    """The name of a column as a text writes it: in quotes where it is a keyword, as in tables of users."""
-    if name not in KEYWORDS:
+    """The name of a column as a text writes it: in quotes where it is no plain word."""
+    if PLAIN_NAME.fullmatch(name) and name not in KEYWORDS:
         return name
     mark = "`" if dialect is Dialect.SPARK else '"'
-    return f"{mark}{name}{mark}"
+    return f"{mark}{name.replace(mark, 2 * mark)}{mark}"
 
 
 def type_name(type_: SqlType, dialect: Dialect) -> str:

@@ -55,7 +55,8 @@ def _verbatim(query: ir.Verbatim, dialect: Dialect) -> str:
     # Types are where dialects differ most: of sums, of divisions, of constants.
     shown = [(column_name(name, dialect), type_name(type_, dialect)) for name, type_ in query.columns]
     items = ", ".join(f"CAST({name} AS {type_}) AS {name}" for name, type_ in shown)
-    return f"SELECT {items} FROM ({text}) AS q"
+    # By position: a dialect has names of its own for outputs without an alias.
+    return f"SELECT {items} FROM ({text}) AS q({', '.join(name for name, _ in shown)})"
 
 
 def _keeps_name(source: ir.Named | ir.Derived) -> bool:

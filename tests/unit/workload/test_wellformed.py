@@ -6,6 +6,7 @@ import re
 import time
 from dataclasses import replace
 
+import duckdb
 import pytest
 
 from tests.ir import call, columns, derived, lit, named, select, table, with_
@@ -26,6 +27,7 @@ from workload.scenario import (
     View,
 )
 from workload.schema import Column, Table
+from workload.sql import Dialect, create_table_text
 from workload.types import BIGINT, INT
 from workload.wellformed import check_scenario
 
@@ -95,7 +97,20 @@ def test_a_name_that_could_smuggle_sql_is_refused_wherever_it_stands(name: str) 
         assert "is no name" in refusal(with_definitions(View("v", query)))
     assert "is no name" in refusal(with_definitions(View(name, KEYS)))
     assert "is no name" in refusal(with_tables(table(name, k=INT)))
-    assert "is no name" in refusal(with_tables(Table("t", (Column(name, INT),))))
+
+
+@pytest.mark.parametrize("name", ["k k", 'k"', "k`", "k'", "k;", "k\\", "K", "", "k" * 256, "k\n"])
+def test_a_column_of_a_table_has_a_name_that_a_delta_table_may_have(name: str) -> None:
+    assert "is no name of a column" in refusal(with_tables(Table("t", (Column(name, INT),))))
+
+
+@pytest.mark.parametrize("name", ["_k", "9k", "ключ", "k--", "order", "k" * 255])
+def test_a_column_that_is_no_plain_word_is_written_in_quotes(name: str) -> None:
+    check_scenario(with_tables(Table("t", (Column(name, INT),))))
+    with duckdb.connect() as connection:
+        connection.execute(create_table_text(Table("t", (Column(name, INT),)), Dialect.DUCKDB))
+        (found,) = connection.execute("SELECT * FROM t").description
+    assert found[0] == name
 
 
 @pytest.mark.parametrize("name", KEYWORDS)
