@@ -21,18 +21,24 @@ from given.translation import conjuncts, duckdb_text
 STATEMENTS = ("insert", "update", "delete", "merge")
 """The kinds of statements that each base table behind a definition should get."""
 
+GROWING = frozenset({"insert"})
+"""The statements that take no row away. Where tables get no others, rows and groups that go are no goal."""
+
 LONGEST = 60
 """Characters of a condition that a label shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class GoalFinder:
-    """Finds the goals of one definition. `bases`: the base tables behind it, at any depth."""
+    """Finds the goals of one definition.
+
+    `bases`: the base tables behind it, at any depth, with the statements that each gets.
+    """
 
     resolver: Resolver
     definition: Resolved
     tables: Mapping[str, BaseTable]
-    bases: tuple[str, ...]
+    bases: Mapping[str, frozenset[str]]
 
     def goals(self) -> tuple[Goal, ...]:
         """All goals, those of the text first."""
@@ -142,6 +148,7 @@ class GoalFinder:
     def _of_rows(self) -> Iterator[Goal]:
         """What should happen to the rows, the groups and the columns of the dynamic table."""
         tree = self.definition.tree
+        grows = all(got <= GROWING for got in self.bases.values())
         items = tree.selects if isinstance(tree, exp.Query) else []
         keys = key_outputs(tree)
         for number, item in enumerate(items):
@@ -149,18 +156,22 @@ class GoalFinder:
                 label = f"{Happening.COLUMN_CHANGED.value} {item.alias_or_name}"
                 yield Goal(label=label, happening=Happening.COLUMN_CHANGED, columns=(number,))
         if keys:
-            kinds = [Happening.GROUP_ADDED, Happening.GROUP_EMPTIED, Happening.GROUP_REFILLED]
+            kinds = [Happening.GROUP_ADDED]
+            if not grows:
+                kinds += [Happening.GROUP_EMPTIED, Happening.GROUP_REFILLED]
             if len(keys) < len(items):
                 kinds.append(Happening.GROUP_CHANGED)
             for kind in kinds:
                 yield Goal(label=kind.value, happening=kind, columns=keys)
         elif not one_row(tree):
-            for kind in (Happening.ROW_ADDED, Happening.ROW_REMOVED):
+            for kind in (Happening.ROW_ADDED, *(() if grows else (Happening.ROW_REMOVED,))):
                 yield Goal(label=kind.value, happening=kind)
 
     def _of_statements(self) -> Iterator[Goal]:
-        for table in self.bases:
+        for table, got in self.bases.items():
             for statement in STATEMENTS:
+                if statement not in got:
+                    continue
                 label = f"{Happening.STATEMENT.value} {statement.upper()} of {table}"
                 yield Goal(label=label, happening=Happening.STATEMENT, table=table, statement=statement)
 

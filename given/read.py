@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 
 from generators.given.model import Given, GivenTable, Goal, Witness
+from given.changes import ANY, read_changes
 from given.facts import UNKNOWN, Resolved, Resolver, in_order
 from given.goals import GoalFinder
 from given.script import Script, ScriptError, WrittenDefinition, read_scripts
@@ -45,6 +46,7 @@ def read_definitions(
     ScriptError for the first thing that cannot be used.
     """
     script = read_scripts(path)
+    changes = read_changes(path, script)
     resolver = Resolver(script)
     values = Values(resolver, connection)
     found = Witnesses(resolver, values)
@@ -79,10 +81,11 @@ def read_definitions(
         definitions.append(definition)
         places[written.name] = (str(written.place.file), written.line)
         if not written.view:
-            goals[written.name] = GoalFinder(resolver, resolved, tables, behind[written.name]).goals()
+            got = {name: changes.get(name, ANY).got for name in behind[written.name]}
+            goals[written.name] = GoalFinder(resolver, resolved, tables, got).goals()
     if not goals:
         raise ScriptError(_nothing(path, script, refused))
-    given = parents_first([values.given(base) for base in script.tables])
+    given = parents_first([values.given(base, changes.get(base.table.name, ANY)) for base in script.tables])
     try:
         check_definitions(Scenario(str(path), tuple(each.table for each in given), tuple(definitions), ()))
     except WorkloadError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from itertools import islice, product
 from typing import Any
 
@@ -18,12 +18,14 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, build_scope
 
 from generators.given.model import ColumnValues, GivenTable
+from given.changes import Changes
 from given.facts import BaseColumn, Resolved, Resolver
+from given.near import EPOCH, around, matching, parts
 from given.script import BaseTable, ScriptError
 from given.translation import duckdb_text
 from workload.schema import Column, ForeignKey, Promises, RowCheck
 from workload.sql import Dialect, column_name, create_table_text, literal, type_name
-from workload.types import BITS, Kind, Row, SqlType, Value, fits, to_float
+from workload.types import BITS, Kind, Row, SqlType, Value, fits
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 
@@ -32,8 +34,6 @@ MOST_VALUES = 24
 
 MOST_COMBINATIONS = 400
 """The most combinations of values that are tried for a CHECK over several columns."""
-
-EPOCH = dt.datetime.fromisoformat("2024-01-01")
 
 PLAIN: Mapping[Kind, tuple[Value, ...]] = {
     Kind.BOOLEAN: (True, False),
@@ -206,15 +206,17 @@ class Values:
         found = (value for each in self.together(base) for value in self.found[each])
         return tuple(dict.fromkeys(value for value in found if fits(value, self.types[base])))[:MOST_VALUES]
 
-    def given(self, base: BaseTable) -> GivenTable:
+    def given(self, base: BaseTable, changes: Changes) -> GivenTable:
         """A table with its values and promises. Raises ScriptError where a CHECK allows no value."""
+        said = changes.values
         table = base.table
         values = [
-            tuple(dict.fromkeys((*self.constants((table.name, column.name)), *plain(column.type))))
+            said.get(column.name)
+            or tuple(dict.fromkeys((*self.constants((table.name, column.name)), *plain(column.type))))
             for column in table.columns
         ]
         for key in base.keys:
-            if len(key) == 1:
+            if len(key) == 1 and key[0] not in said:
                 position = table.position(key[0])
                 values[position] = more_keys(values[position], table.columns[position].type)
         domains = [
@@ -226,8 +228,10 @@ class Values:
             required=tuple(sorted(base.required)),
             foreign=tuple(_foreign(base, tables, *each) for each in base.foreign),
             checks=tuple(RowCheck(names_in(check), duckdb_text(check)) for check in base.checks),
+            statements=changes.statements,
+            updated=changes.updated,
         )
-        return GivenTable(replace(table, promises=promises), tuple(domains))
+        return GivenTable(replace(table, promises=promises), tuple(domains), changes.rows)
 
     def _checked(
         self,
@@ -339,67 +343,3 @@ def more_keys(values: Iterable[Value], type_: SqlType) -> tuple[Value, ...]:
         case _:
             more = iter(())
     return tuple(dict.fromkeys((*values, *(each for each in more if fits(each, type_)))))
-
-
-def matching(pattern: str) -> tuple[str, ...]:
-    """Texts that a LIKE pattern matches, and some that it does not."""
-    least = pattern.replace("%", "").replace("_", "a")
-    filled = pattern.replace("%", "x").replace("_", "b")
-    return least, filled, f"x{least}", least.swapcase()
-
-
-def around(value: Any, type_: SqlType) -> tuple[Value, ...]:
-    """A value as one of a type, with its neighbours; nothing where the type has no such value."""
-    near: list[Any] = []
-    try:
-        match type_.kind:
-            case kind if kind in BITS:
-                number = int(Decimal(str(value)))
-                near = [number, number + 1, number - 1]
-            case Kind.DECIMAL:
-                exact = Decimal(str(value))
-                unit = Decimal(1).scaleb(-type_.scale)
-                near = [exact.quantize(unit), exact.quantize(unit) + unit, exact.quantize(unit) - unit]
-            case Kind.FLOAT | Kind.DOUBLE:
-                near = [float(value), float(value) + 0.5, float(value) - 0.5]
-                near = [to_float(each) for each in near] if type_.kind is Kind.FLOAT else near
-            case Kind.STRING:
-                text = str(value)
-                near = [text, f"{text}a", text.swapcase()]
-            case Kind.DATE:
-                day = as_datetime(value).date()
-                near = [day, day + dt.timedelta(days=1), day - dt.timedelta(days=1)]
-            case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
-                time = as_datetime(value)
-                near = [time, time + dt.timedelta(microseconds=1), time - dt.timedelta(microseconds=1)]
-            case Kind.BOOLEAN:
-                near = [value]
-            case _:
-                pass
-    except (ValueError, TypeError, OverflowError, InvalidOperation):
-        return ()
-    return tuple(each for each in near if each is not None and fits(each, type_))
-
-
-def as_datetime(value: Any) -> dt.datetime:
-    """A date, a time or a text of one as a time. Raises ValueError: it is none."""
-    if isinstance(value, dt.datetime):
-        return value.replace(tzinfo=None)
-    if isinstance(value, dt.date):
-        return dt.datetime.combine(value, dt.time())
-    if isinstance(value, str):
-        return dt.datetime.fromisoformat(value)
-    raise ValueError(f"{value!r} is no time")
-
-
-def parts(value: Any, type_: SqlType) -> tuple[Value, ...]:
-    """Times whose year or month a number may be, for a condition such as YEAR(day) = 2024."""
-    if type(value) is not int or type_.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
-        return ()
-    if 1900 <= value <= 2100:
-        days = [EPOCH.replace(year=year) for year in (value, value - 1, value + 1)]
-    elif 1 <= value <= 12:
-        days = [EPOCH.replace(month=value)]
-    else:
-        days = []
-    return tuple(day.date() if type_.kind is Kind.DATE else day for day in days)

@@ -16,8 +16,9 @@ from sqlglot.optimizer.scope import Scope
 
 from generators.given.model import Witness, WitnessRow
 from given.facts import Fact, Resolved, Resolver
+from given.near import around, matching, parts
 from given.translation import conjuncts
-from given.values import Values, around, matching, parts
+from given.values import Values
 from workload.types import Kind, Value
 
 Path = tuple[str, ...]

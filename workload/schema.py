@@ -37,13 +37,21 @@ class Promises:
     """What whoever owns a table promises of its rows, after each commit; random tables promise nothing.
 
     `keys`: columns whose values differ between all rows, the primary key first. `required`: columns that are
-    never NULL. A promise that names a column or a table that a scenario lacks says nothing.
+    never NULL. `statements`: those that the table gets after its first rows, such as "insert"; None for all.
+    `updated`: the columns that UPDATE and MERGE change; None for all. A promise that names a column or a
+    table that a scenario lacks says nothing.
     """
 
     keys: tuple[tuple[str, ...], ...] = ()
     required: tuple[str, ...] = ()
     foreign: tuple[ForeignKey, ...] = ()
     checks: tuple[RowCheck, ...] = ()
+    statements: tuple[str, ...] | None = None
+    updated: tuple[str, ...] | None = None
+
+    def admits(self, statement: str) -> bool:
+        """Whether the table gets a kind of statement after its first rows."""
+        return self.statements is None or statement in self.statements
 
 
 NO_PROMISES = Promises()

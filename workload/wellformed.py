@@ -29,6 +29,7 @@ from workload.query import (
     Exploded,
     Expr,
     Item,
+    Literal,
     Named,
     Query,
     Verbatim,
@@ -37,7 +38,7 @@ from workload.query import (
     with_sources,
 )
 from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Redefine, Refresh, Scenario
-from workload.schema import Column, Table
+from workload.schema import Column, Promises, Table
 from workload.scope import Catalog, Scope, check_expression, definition_columns
 from workload.types import BOOLEAN, Row, Value, fits
 
@@ -234,8 +235,19 @@ def _check_redefine(
     return replaced.keys()
 
 
+def _check_promised(statement: Dml, promises: Promises, where: str) -> None:
+    # The first rows of any table are inserted, and OPTIMIZE changes none.
+    if not isinstance(statement, Insert | Optimize) and not promises.admits(type(statement).__name__.lower()):
+        raise WorkloadError(f"{where}: the table gets no such statement, by its promises")
+    if isinstance(statement, Update) and promises.updated is not None:
+        for each in statement.assignments:
+            if each.column not in promises.updated and isinstance(each.value, Literal):
+                raise WorkloadError(f"{where}: {each.column} is never updated, by the promises of the table")
+
+
 def _check_statement(statement: Dml, table: Table, where: str, commit_times: set[int]) -> None:
     where = f"{where}, {type(statement).__name__} {table.name}"
+    _check_promised(statement, table.promises, where)
     scope = {table.name: {column.name: column.type for column in table.columns}}
 
     def check(expr: Expr | None) -> None:

@@ -31,11 +31,13 @@ class ColumnValues:
 class GivenTable:
     """A base table, which has its promises, and the values that rows are drawn from.
 
-    `domains`: each column stands in one of them.
+    `domains`: each column stands in one of them. `rows`: the least and the most first rows; None as the
+    profile says.
     """
 
     table: Table
     domains: tuple[ColumnValues, ...]
+    rows: tuple[int, int] | None = None
 
     @property
     def key(self) -> tuple[int, ...]:

@@ -92,10 +92,10 @@ class GivenStatements:
         """The first contents of all tables, tables that others refer to first."""
         statements: list[Dml] = []
         for given in self.tables:
-            count = self.choices.integer(low, high)
+            count = self.choices.integer(*(given.rows or (low, high)))
             rows = self._rows(given, count)
             if rows:
-                self._try([Insert(given.table.name, rows)], statements)
+                self._try([Insert(given.table.name, rows)], statements, first=True)
         return tuple(statements)
 
     def witness(self) -> tuple[Dml, ...]:
@@ -227,18 +227,27 @@ class GivenStatements:
                     break
         return tuple(statements)
 
-    def _try(self, drawn: list[Dml], statements: list[Dml]) -> bool:
-        """Appends drawn statements, those on referring rows after them, if every promise is kept then."""
+    def _try(self, drawn: list[Dml], statements: list[Dml], *, first: bool = False) -> bool:
+        """Appends drawn statements, those on referring rows after them, if every promise is kept then.
+
+        `first`: they are the first rows of a table, which even one that never changes has.
+        """
         before = dict(self.contents)
         for statement in drawn:
             self.contents[statement.table] = self._after(statement)
         # Promises hold after a commit, not between its statements, so this order is as good as the other.
         deleted = self._cascade(drawn[-1].table)
-        if broken_promise(self.tables, self.contents):
+        changed = deleted if first else [*drawn, *deleted]
+        if broken_promise(self.tables, self.contents) or not all(map(self._is_admitted, changed)):
             self.contents = before
             return False
         statements.extend([*drawn, *deleted])
         return True
+
+    def _is_admitted(self, statement: Dml) -> bool:
+        """Whether a table gets such statements."""
+        promises = self._table(statement.table).table.promises
+        return isinstance(statement, Optimize) or promises.admits(type(statement).__name__.lower())
 
     def _after(self, statement: Dml) -> tuple[Row, ...]:
         table = self._table(statement.table)
@@ -276,12 +285,18 @@ class GivenStatements:
         options = [
             (weight, kind)
             for kind, weight in self.weights.items()
-            if kind in DRAWN and (kind != "restore" or past)
+            if kind in DRAWN
+            and (kind != "restore" or past)
+            and (kind == "optimize" or given.table.promises.admits(kind))
         ]
+        if not options:
+            return None
         kind = self.choices.weighted(options)
         foreign = (key for each in self.tables for key in each.table.promises.foreign)
         referred = any(key.table == given.table.name for key in foreign)
         if kind in SWEEPING and referred and not self.choices.chance(SWEEPING_PERCENT):
+            if not given.table.promises.admits("update"):
+                return None
             kind = "update"
         if kind == "restore":
             return Restore(given.table.name, self.choices.pick(past))
@@ -392,10 +407,16 @@ class GivenStatements:
         """DELETE of the rows that a condition picks."""
         return Delete(given.table.name, self._condition(given))
 
-    def update(self, given: GivenTable) -> Dml:
-        """UPDATE of the columns of one or two domains."""
+    def update(self, given: GivenTable) -> Dml | None:
+        """UPDATE of the columns of one or two domains; None where none may be updated."""
         assignments: dict[int, Value] = {}
-        for domain in self.choices.subset(given.domains, 1, 2):
+        free = given.table.promises.updated
+        domains = [
+            each for each in given.domains if free is None or {*each.positions} <= {*given.positions(free)}
+        ]
+        if not domains:
+            return None
+        for domain in self.choices.subset(domains, 1, 2):
             assignments.update(self._drawn(given, domain))
         for foreign in given.table.promises.foreign:
             if any(n in assignments for n in given.positions(foreign.columns)):
@@ -423,6 +444,12 @@ class GivenStatements:
                 old = self.choices.pick(held)
                 for n in positions:
                     row[n] = old[n]
+            if (updated := given.table.promises.updated) is not None:
+                free = given.positions(updated)
+                key = [row[n] for n in positions]
+                for old in held:
+                    if key == [old[n] for n in positions]:
+                        row = [value if n in free else old[n] for n, value in enumerate(row)]
             rows.setdefault(tuple(row[n] for n in positions), tuple(row))
         names = tuple(given.table.columns[n].name for n in positions)
         if not rows:

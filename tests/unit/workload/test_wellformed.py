@@ -26,7 +26,7 @@ from workload.scenario import (
     Step,
     View,
 )
-from workload.schema import Column, Table
+from workload.schema import Column, Promises, Table
 from workload.sql import Dialect, create_table_text
 from workload.types import BIGINT, INT
 from workload.wellformed import check_scenario
@@ -322,3 +322,15 @@ def test_a_base_table_keeps_its_name() -> None:
     taken = DynamicTable("d", KEYS, known_as="customer")
     scenario = replace(SHOP, definitions=(taken,), steps=(Create(1, "d"),))
     assert "d is known as customer, as customer is then" in refusal(scenario)
+
+
+def test_a_statement_that_a_table_does_not_get_by_its_promises_is_refused() -> None:
+    def promising(promises: Promises, statement: Dml) -> Scenario:
+        tables = tuple(replace(t, promises=promises) if t.name == "customer" else t for t in SHOP.tables)
+        return replace(SHOP, tables=tables, steps=(Commit(1, (statement,)),))
+
+    delete = Delete("customer", None)
+    update = Update("customer", (Assignment("name", lit("x")),), None)
+    assert "gets no such statement" in refusal(promising(Promises(statements=("insert",)), delete))
+    assert "name is never updated" in refusal(promising(Promises(updated=("k",)), update))
+    check_scenario(promising(Promises(statements=("delete",), updated=()), delete))

@@ -1,0 +1,132 @@
+"""What a `dvs.toml` beside the scripts says of tables: how they change, and which values they hold."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from given.near import around
+from given.script import BaseTable, Script, ScriptError
+from workload.types import Value
+
+FILE = "dvs.toml"
+
+STATEMENTS = (
+    "insert",
+    "update",
+    "delete",
+    "merge",
+    "truncate",
+    "overwrite",
+    "restore",
+    "replace",
+    "optimize",
+)
+"""The statements that change a table, as the file names them."""
+
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "append_only": ("insert",),
+    "no_deletes": ("insert", "update", "merge"),
+    "fixed": (),
+}
+"""Words for some of them; a table that is `fixed` keeps its first rows."""
+
+KEYS = ("changes", "updated", "rows", "values")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """How a table changes.
+
+    `statements`: those that it gets, None for all; its first rows are inserted in any case. `updated`: the
+    columns that UPDATE and MERGE may change; None for all. `rows`: the least and the most first rows; None
+    as the profile says. `values`: all that a column may hold, by name; NULL is not among them.
+    """
+
+    statements: tuple[str, ...] | None = None
+    updated: tuple[str, ...] | None = None
+    rows: tuple[int, int] | None = None
+    values: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+
+    @property
+    def got(self) -> frozenset[str]:
+        """The statements that the table gets."""
+        return frozenset(STATEMENTS if self.statements is None else self.statements)
+
+
+ANY = Changes()
+"""Tables change in all ways, and hold all values, of which nothing is said."""
+
+
+def read_changes(path: Path, script: Script) -> Mapping[str, Changes]:
+    """What the file beside the scripts at a path says, by table; nothing where there is no file.
+
+    Raises ScriptError for the first thing in it that cannot be used.
+    """
+    file = (path if path.is_dir() else path.parent) / FILE
+    if not file.exists():
+        return {}
+    try:
+        said = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ScriptError(f"{file} cannot be read: {error}") from error
+    tables = {base.table.name: base for base in script.tables}
+    found = {}
+    for name, about in said.items():
+        if name not in tables:
+            raise ScriptError(f"{file}: no script creates a table {name}; there are {', '.join(tables)}")
+        if not isinstance(about, dict):
+            raise ScriptError(f"{file}: {name} is no section; write [{name}]")
+        found[name] = _changes(about, tables[name], f"{file}: {name}")
+    return found
+
+
+def _changes(about: Mapping[str, Any], base: BaseTable, where: str) -> Changes:
+    if strangers := [key for key in about if key not in KEYS]:
+        raise ScriptError(f"{where}: {strangers[0]} is unknown; write one of {', '.join(KEYS)}")
+    statements = _statements(about["changes"], where) if "changes" in about else None
+    known = {column.name: column.type for column in base.table.columns}
+    updated = about.get("updated")
+    if updated is not None and (not isinstance(updated, list) or not {*map(str, updated)} <= known.keys()):
+        raise ScriptError(f"{where}: updated is {updated!r}; write a list of columns, of {', '.join(known)}")
+    rows = about.get("rows")
+    if rows is not None and not (
+        isinstance(rows, list)
+        and len(rows) == 2
+        and all(type(n) is int for n in rows)
+        and 0 <= rows[0] <= rows[1]
+    ):
+        raise ScriptError(f"{where}: rows is {rows!r}; write the least and the most, such as [0, 20]")
+    values: dict[str, tuple[Value, ...]] = {}
+    said = about.get("values", {})
+    for name, listed in said.items() if isinstance(said, dict) else [("values", said)]:
+        if name not in known or not isinstance(listed, list) or not listed:
+            raise ScriptError(
+                f"{where}: values of {name}: write COLUMN = [..] under [{base.table.name}.values]"
+            )
+        values[name] = ()
+        for value in listed:
+            fitting = around(value, known[name])[:1]
+            if not fitting:
+                raise ScriptError(f"{where}: {value!r} is no {known[name]}, the type of {name}")
+            values[name] += fitting
+    return Changes(
+        statements=statements,
+        updated=None if updated is None else tuple(updated),
+        rows=None if rows is None else (rows[0], rows[1]),
+        values=values,
+    )
+
+
+def _statements(said: Any, where: str) -> tuple[str, ...]:
+    listed = [said] if isinstance(said, str) else said
+    statements: set[str] = set()
+    for word in listed if isinstance(listed, list) else [listed]:
+        if word not in STATEMENTS and word not in WORDS:
+            names = ", ".join((*WORDS, *STATEMENTS))
+            raise ScriptError(f"{where}: changes is {said!r}; write a list of these: {names}")
+        statements.update(WORDS.get(word, (word,)))
+    return tuple(each for each in STATEMENTS if each in statements)

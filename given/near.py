@@ -1,0 +1,75 @@
+"""Values near others: those at which a condition on a value changes its answer."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from workload.types import BITS, Kind, SqlType, Value, fits, to_float
+
+EPOCH = dt.datetime.fromisoformat("2024-01-01")
+
+
+def matching(pattern: str) -> tuple[str, ...]:
+    """Texts that a LIKE pattern matches, and some that it does not."""
+    least = pattern.replace("%", "").replace("_", "a")
+    filled = pattern.replace("%", "x").replace("_", "b")
+    return least, filled, f"x{least}", least.swapcase()
+
+
+def around(value: Any, type_: SqlType) -> tuple[Value, ...]:
+    """A value as one of a type, with its neighbours; nothing where the type has no such value."""
+    near: list[Any] = []
+    try:
+        match type_.kind:
+            case kind if kind in BITS:
+                number = int(Decimal(str(value)))
+                near = [number, number + 1, number - 1]
+            case Kind.DECIMAL:
+                exact = Decimal(str(value))
+                unit = Decimal(1).scaleb(-type_.scale)
+                near = [exact.quantize(unit), exact.quantize(unit) + unit, exact.quantize(unit) - unit]
+            case Kind.FLOAT | Kind.DOUBLE:
+                near = [float(value), float(value) + 0.5, float(value) - 0.5]
+                near = [to_float(each) for each in near] if type_.kind is Kind.FLOAT else near
+            case Kind.STRING:
+                text = str(value)
+                near = [text, f"{text}a", text.swapcase()]
+            case Kind.DATE:
+                day = as_datetime(value).date()
+                near = [day, day + dt.timedelta(days=1), day - dt.timedelta(days=1)]
+            case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
+                time = as_datetime(value)
+                near = [time, time + dt.timedelta(microseconds=1), time - dt.timedelta(microseconds=1)]
+            case Kind.BOOLEAN:
+                near = [value]
+            case _:
+                pass
+    except (ValueError, TypeError, OverflowError, InvalidOperation):
+        return ()
+    return tuple(each for each in near if each is not None and fits(each, type_))
+
+
+def as_datetime(value: Any) -> dt.datetime:
+    """A date, a time or a text of one as a time. Raises ValueError: it is none."""
+    if isinstance(value, dt.datetime):
+        return value.replace(tzinfo=None)
+    if isinstance(value, dt.date):
+        return dt.datetime.combine(value, dt.time())
+    if isinstance(value, str):
+        return dt.datetime.fromisoformat(value)
+    raise ValueError(f"{value!r} is no time")
+
+
+def parts(value: Any, type_: SqlType) -> tuple[Value, ...]:
+    """Times whose year or month a number may be, for a condition such as YEAR(day) = 2024."""
+    if type(value) is not int or type_.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
+        return ()
+    if 1900 <= value <= 2100:
+        days = [EPOCH.replace(year=year) for year in (value, value - 1, value + 1)]
+    elif 1 <= value <= 12:
+        days = [EPOCH.replace(month=value)]
+    else:
+        days = []
+    return tuple(day.date() if type_.kind is Kind.DATE else day for day in days)

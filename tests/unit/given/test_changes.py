@@ -1,0 +1,115 @@
+"""What `dvs.toml` says of tables holds in every scenario, and what it cannot say is one line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from campaign.runs.definitions import described
+from generators.generate import scenario_at
+from generators.given.model import Given
+from generators.profiles import SMOKE
+from given.read import read_definitions
+from given.script import ScriptError
+from oracle.duck import open_duckdb
+from tests.depth import examples
+from workload.dml import Insert, Merge, Optimize, Update
+from workload.scenario import Commit
+
+SHOP = """
+CREATE TABLE shops (id INT PRIMARY KEY, region STRING, size INT);
+CREATE TABLE sales (id INT PRIMARY KEY, shop INT REFERENCES shops (id), pieces INT, kind STRING);
+CREATE TABLE days (day INT);
+CREATE DYNAMIC TABLE per_region AS
+  SELECT sh.region, COUNT(*) AS n, SUM(s.pieces) AS pieces FROM sales s JOIN shops sh ON sh.id = s.shop
+  GROUP BY sh.region;
+CREATE DYNAMIC TABLE wine AS
+  SELECT s.id, d.day FROM sales s JOIN days d ON s.pieces = d.day WHERE s.kind = 'wine';
+"""
+
+SAID = """
+[sales]
+changes = "append_only"
+values.kind = ["wine", "beer"]
+
+[shops]
+changes = ["insert", "update", "merge"]
+updated = ["size"]
+
+[days]
+changes = "fixed"
+rows = [5, 9]
+"""
+
+
+def given(tmp_path: Path, said: str) -> Given:
+    """The definitions with a file beside them."""
+    (tmp_path / "a.sql").write_text(SHOP)
+    (tmp_path / "dvs.toml").write_text(said)
+    return read_definitions(tmp_path, described, open_duckdb(), by_duckdb=True)
+
+
+def test_tables_change_as_the_file_says(tmp_path: Path) -> None:
+    profile = replace(SMOKE, given=given(tmp_path, SAID))
+    seen = set()
+    for index in range(examples(60)):
+        scenario = scenario_at(1, profile, index)
+        rows: dict[object, tuple[object, ...]] = {}
+        started: set[str] = set()
+        for step in scenario.steps:
+            for statement in step.statements if isinstance(step, Commit) else ():
+                seen.add((statement.table, type(statement)))
+                if statement.table == "sales":
+                    assert isinstance(statement, Insert | Optimize)
+                    assert {row[3] for row in getattr(statement, "rows", ())} <= {"wine", "beer", None}
+                if statement.table == "days" and not isinstance(statement, Optimize):
+                    assert isinstance(statement, Insert)
+                    assert "days" not in started
+                    assert 5 <= len(statement.rows) <= 10
+                    started.add("days")
+                if statement.table == "shops":
+                    match statement:
+                        case Update(_, assignments, _):
+                            assert {each.column for each in assignments} <= {"size", "id", "region"}
+                            changing = [
+                                each for each in assignments if type(each.value).__name__ == "Literal"
+                            ]
+                            assert {each.column for each in changing} <= {"size"}
+                        case Merge(_, _, new, _, _):
+                            for row in new:
+                                assert row[0] not in rows or rows[row[0]][:2] == row[:2]
+                        case _:
+                            assert isinstance(statement, Insert | Optimize)
+                    rows |= {row[0]: row for row in getattr(statement, "rows", ())}
+    assert {("shops", Update), ("shops", Merge), ("sales", Insert), ("days", Insert)} <= seen
+
+
+def test_what_cannot_come_about_is_no_goal(tmp_path: Path) -> None:
+    labels = {goal.label for goal in given(tmp_path, SAID).goals["wine"]}
+    assert "a row comes" in labels
+    assert not {"a row goes", "rows are changed by DELETE of sales"} & labels
+    changing = {goal.label for goal in given(tmp_path, "").goals["wine"]}
+    assert {"a row goes", "rows are changed by DELETE of sales"} <= changing
+
+
+REFUSED = {
+    "[sale]": "no script creates a table sale",
+    "sales = 1": "sales is no section",
+    "[sales]\nchange = []": "change is unknown; write one of changes, updated, rows, values",
+    "[sales]\nchanges = ['append']": "changes is ['append']; write a list of these: append_only",
+    "[sales]\nupdated = ['size']": "updated is ['size']; write a list of columns",
+    "[sales]\nrows = [3, 1]": "rows is [3, 1]; write the least and the most",
+    "[sales]\nvalues.size = [1]": "values of size: write COLUMN = [..]",
+    "[sales]\nvalues.pieces = ['x']": "'x' is no INT, the type of pieces",
+    "[sales": "cannot be read",
+}
+
+
+@pytest.mark.parametrize(("said", "message"), REFUSED.items())
+def test_what_the_file_cannot_say_is_one_line(tmp_path: Path, said: str, message: str) -> None:
+    with pytest.raises(ScriptError) as refused:
+        given(tmp_path, said)
+    assert message in str(refused.value)
+    assert "dvs.toml" in str(refused.value)
