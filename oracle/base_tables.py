@@ -35,11 +35,8 @@ class BaseTables:
     its data; OracleError: a literal row does not fit the columns.
     """
 
-    def __init__(
-        self, connection: duckdb.DuckDBPyConnection, scenario: Scenario, limit_s: float | None
-    ) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, scenario: Scenario) -> None:
         self._connection = connection
-        self._limit_s = limit_s
         self._schema = f'"oracle {next(schema_numbers)}"'
         run(connection, f"CREATE SCHEMA {self._schema}")
         commits = [step for step in scenario.steps if isinstance(step, Commit)]
@@ -78,7 +75,7 @@ class BaseTables:
         for check in table.promises.checks:
             if names.issuperset(check.columns):
                 text = f"SELECT bool_and(({check.text}) IS NOT FALSE) FROM {state.relation}"
-                if run(self._connection, text, self._limit_s).rows == ((False,),):
+                if run(self._connection, text).rows == ((False,),):
                     return f"a row of {table.name} breaks CHECK ({check.text})"
         return ""
 
@@ -117,7 +114,7 @@ class BaseTables:
         relation = f'{self._schema}."{table.name} {len(timeline.states)}"'
         what = f"commit at {writes[0].at}, table {table.name}"
         try:
-            run(self._connection, f"CREATE TABLE {relation} AS {chain.query}", self._limit_s)
+            run(self._connection, f"CREATE TABLE {relation} AS {chain.query}")
         except OracleQueryError as error:
             if len(writes) == 1:
                 raise OracleQueryError(f"{what}: {error}") from error

@@ -35,8 +35,8 @@ class DelayedView:
 
     Without a `connection` the view opens and closes one; a given connection stays open after `close` and
     may serve several views, from one thread. `catalog` is the result of `check_scenario`, if the caller
-    has it already. `limit_s` limits each query, in seconds. Raises WorkloadError: the scenario is not
-    well-formed; OracleQueryError: a statement fails on its data.
+    has it already. `limit_s` limits each answer, in seconds; the base tables are made without a limit.
+    Raises WorkloadError: the scenario is not well-formed; OracleQueryError: a statement fails on its data.
 
     `tells_zeros`: whether judges tell -0.0 from 0.0, where the query does; a judge may switch it off.
     """
@@ -55,7 +55,7 @@ class DelayedView:
         self._owns_connection = connection is None
         self._connection = open_duckdb() if connection is None else connection
         self._tables = {table.name: table for table in scenario.tables}
-        self._base = BaseTables(self._connection, scenario, limit_s)
+        self._base = BaseTables(self._connection, scenario)
         self._expansions: dict[str, Expansion] = {}
         self._compared: dict[str, tuple[Column, ...]] = {}
         self.tells_zeros = True
