@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from engines.errors import EngineError
 from workload.dml import Dml
-from workload.limits import Limits
+from workload.limits import Limits, within_dialect
 from workload.outcomes.trace import Action, ChangeRow, Counted, HiddenState, Shown, StoredRow
 from workload.scenario import Definition, DynamicTable, Meanwhile
 from workload.schema import Column, Table
@@ -63,6 +63,11 @@ class Capabilities:
     dialect: Dialect
     limits: Limits = field(default_factory=Limits)
     shown: frozenset[Shown] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Cuts the limits to what has a text in the dialect: some lack types, functions or kinds of joins."""
+        if isinstance(self.limits, Limits):
+            object.__setattr__(self, "limits", within_dialect(self.limits, self.dialect))
 
 
 @dataclass(frozen=True, slots=True)

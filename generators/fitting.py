@@ -14,7 +14,7 @@ from workload.errors import WorkloadError
 from workload.failing import may_fail
 from workload.limits import NO_LIMITS, Limits, Timestamps
 from workload.operators import JOIN_OPERATORS
-from workload.query import Expr, Literal, Node, names_read, walk
+from workload.query import Expr, Literal, Query, names_read, walk
 from workload.scenario import (
     Commit,
     Create,
@@ -29,6 +29,7 @@ from workload.scenario import (
     View,
 )
 from workload.schema import Table
+from workload.sql import render_expr, render_query
 from workload.types import Kind, SqlType, Value
 
 
@@ -237,13 +238,21 @@ def _stores(limits: Limits, value: Value, type_: SqlType) -> bool:
     return limits.stores(value, type_) and all(_stores(limits, *each) for each in inside)
 
 
-def query_gap(node: Node, limits: Limits) -> str | None:
+def query_gap(node: Query | Expr, limits: Limits) -> str | None:
     """Why the engine cannot run a query or evaluate an expression; None where it can."""
     for part in walk(node):
         if isinstance(part, Expr) and not _has(limits, part.type):
             return f"it calculates with type {part.type.kind.value}"
         if isinstance(part, Literal) and not _stores(limits, part.value, part.type):
             return f"it has the value {part.value!r} of type {part.type.kind.value}"
+    for dialect in limits.dialects:
+        try:
+            if isinstance(node, Query):
+                render_query(node, dialect)
+            else:
+                render_expr(node, dialect)
+        except WorkloadError as error:
+            return str(error)
     return None
 
 

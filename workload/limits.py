@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
+from typing import assert_never
 
 from workload.errors import WorkloadError
 from workload.operators import OPERATORS, Operator
 from workload.query import Query
+from workload.sql import Dialect
+from workload.sql.dialect import NAMES
 from workload.types import SCALAR, Kind, SqlType, Value
 
 PORTABLE = frozenset({"insert", "update", "delete", "merge", "truncate", "overwrite"})
@@ -55,7 +59,8 @@ class Limits:
     `replaces`: whether a view or dynamic table that others read can be replaced by another definition.
     `gap`: the reason why a query with supported operators is not supported, None where it is. `amend`: a
     query close to the given one that the engine is more likely to support, with the same columns and perhaps
-    more; amending twice gives the same as amending once.
+    more; amending twice gives the same as amending once. `dialects`: those in which every query and
+    condition has a text (see `within_dialect`).
     """
 
     operators: frozenset[str] = OPERATORS
@@ -70,6 +75,7 @@ class Limits:
     replaces: bool = False
     gap: Callable[[Query], str | None] = no_gap
     amend: Callable[[Query], Query] = as_it_is
+    dialects: frozenset[Dialect] = frozenset()
 
     def __post_init__(self) -> None:
         """Raises WorkloadError, in one line, for a value that no engine can mean."""
@@ -126,4 +132,29 @@ def both(a: Limits, b: Limits) -> Limits:
         replaces=a.replaces and b.replaces,
         gap=lambda query: a.gap(query) or b.gap(query),
         amend=lambda query: b.amend(a.amend(query)),
+        dialects=a.dialects | b.dialects,
     )
+
+
+def within_dialect(limits: Limits, dialect: Dialect) -> Limits:
+    """The limits cut to what has a text in a dialect. Spark and DuckDB have one for everything."""
+    match dialect:
+        case Dialect.SPARK | Dialect.DUCKDB:
+            return limits
+        case Dialect.POSTGRES:
+            return replace(limits, dialects=limits.dialects | {dialect})
+        case Dialect.SQLITE:
+            return replace(
+                limits,
+                types=limits.types & NAMES[dialect].keys(),
+                statements=limits.statements - {"merge"},
+                stores=partial(_stored_by_sqlite, limits.stores),
+                dialects=limits.dialects | {dialect},
+            )
+        case _:
+            assert_never(dialect)
+
+
+def _stored_by_sqlite(stores: Callable[[Value, SqlType], bool], value: Value, type_: SqlType) -> bool:
+    # It makes NULL of NaN, and its texts end at the character 0.
+    return value == value and not (isinstance(value, str) and "\0" in value) and stores(value, type_)

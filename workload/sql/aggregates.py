@@ -36,6 +36,8 @@ def _over(aggregate: Aggregate, args: Sequence[str], dialect: Dialect, over: str
             return _statistic(aggregate, args, over)
         case Dialect.POSTGRES:
             return _call_in_postgres(aggregate, args) + over
+        case Dialect.SQLITE:
+            raise WorkloadError(f"{aggregate.function.value} has no text in {dialect.value}")
 
 
 def each(aggregate: Aggregate) -> str:
@@ -218,6 +220,7 @@ FORMS: Mapping[Dialect, Mapping[AggregateFunction, Form]] = {
         AggregateFunction.LISTAGG: _texts_in_postgres,
         AggregateFunction.PERCENTILE: _percentile_in_postgres,
     },
+    Dialect.SQLITE: {},
 }
 """The texts by dialect.
 

@@ -20,6 +20,7 @@ class Dialect(Enum):
     SPARK = "spark"
     DUCKDB = "duckdb"
     POSTGRES = "postgres"
+    SQLITE = "sqlite"
 
 
 def column_name(name: str, dialect: Dialect) -> str:
@@ -32,6 +33,8 @@ def column_name(name: str, dialect: Dialect) -> str:
 
 def type_name(type_: SqlType, dialect: Dialect) -> str:
     """The type's name; both types of timestamps are the plain TIMESTAMP of DuckDB and PostgreSQL."""
+    if dialect is Dialect.SQLITE and type_.kind not in NAMES[dialect]:
+        raise WorkloadError(f"type {type_} has no name in the dialect {dialect.value}")
     if type_.kind is Kind.DECIMAL:
         return str(type_)
     if type_.kind in NESTED:
@@ -67,6 +70,13 @@ NAMES: Mapping[Dialect, Mapping[Kind, str]] = {
         Kind.FLOAT: "REAL",
         Kind.DOUBLE: "DOUBLE PRECISION",
     },
+    # SQLite has five types of values: booleans are the numbers 0 and 1, and there is no date and no decimal.
+    Dialect.SQLITE: {
+        **dict.fromkeys((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.BOOLEAN), "INTEGER"),
+        **dict.fromkeys((Kind.FLOAT, Kind.DOUBLE), "REAL"),
+        Kind.STRING: "TEXT",
+        Kind.BINARY: "BLOB",
+    },
 }
 """Names of types that are not spelled as in Spark."""
 
@@ -82,6 +92,9 @@ def literal(value: Value, type_: SqlType, dialect: Dialect) -> str:
         case int():
             return _integer(value, type_, name)
         case float():
+            if dialect is Dialect.SQLITE:
+                # It reads no number from the text Infinity, and others inexactly.
+                return f"({double_text(value).replace('Infinity', '9e999')})"
             return f"CAST('{double_text(value)}' AS {name})"
         case Decimal():
             return f"CAST({value:f} AS {name})"
@@ -152,7 +165,7 @@ def _integer(value: int, type_: SqlType, name: str) -> str:
 
 def _binary(value: bytes, name: str, dialect: Dialect) -> str:
     match dialect:
-        case Dialect.SPARK:
+        case Dialect.SPARK | Dialect.SQLITE:
             return f"X'{value.hex().upper()}'"
         case Dialect.DUCKDB:
             return f"unhex('{value.hex()}')"

@@ -10,22 +10,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from workload.errors import WorkloadError
 from workload.sql.dialect import Dialect
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function's texts; where one of the others is None, Spark's serves. `arity` -1: one or more."""
+    """A function's texts; where one of the others is None, Spark's serves. `arity` -1: one or more.
+
+    `sqlite`: "" where SQLite has none of the same meaning.
+    """
 
     arity: int
     spark: str
     duckdb: str | None = None
     postgres: str | None = None
+    sqlite: str | None = None
 
     def template(self, dialect: Dialect) -> str:
-        """The text for one dialect."""
-        texts = {Dialect.SPARK: self.spark, Dialect.DUCKDB: self.duckdb, Dialect.POSTGRES: self.postgres}
+        """The text for one dialect. Raises WorkloadError: it has none."""
+        texts = {
+            Dialect.SPARK: self.spark,
+            Dialect.DUCKDB: self.duckdb,
+            Dialect.POSTGRES: self.postgres,
+            Dialect.SQLITE: self.sqlite,
+        }
         text = texts[dialect]
+        if text == "":
+            raise WorkloadError(f"{self.spark} has no text in {dialect.value}")
         return self.spark if text is None else text
 
 
@@ -34,15 +46,18 @@ FUNCTIONS: Mapping[str, Function] = {
     "sub": Function(2, "({0} - {1})"),
     "mul": Function(2, "({0} * {1})"),
     # DuckDB caps the width of a product at 18 digits and then overflows: widen the left side first.
-    "mul_decimal": Function(2, "({0} * {1})", "CAST(CAST({0} AS {widened0}) * {1} AS {type})"),
+    "mul_decimal": Function(2, "({0} * {1})", "CAST(CAST({0} AS {widened0}) * {1} AS {type})", sqlite=""),
     "neg": Function(1, "(- {0})"),
     "abs": Function(1, "abs({0})"),
     "mod": Function(2, "({0} % {1})"),
-    "div": Function(2, "({0} / {1})", postgres="(CAST({0} AS DOUBLE PRECISION) / {1})"),
+    "div": Function(
+        2, "({0} / {1})", postgres="(CAST({0} AS DOUBLE PRECISION) / {1})", sqlite="(CAST({0} AS REAL) / {1})"
+    ),
     "div_guarded": Function(
         2,
         "(CAST({0} AS DOUBLE) / NULLIF(CAST({1} AS DOUBLE), CAST('0.0' AS DOUBLE)))",
         postgres="(CAST({0} AS DOUBLE PRECISION) / NULLIF(CAST({1} AS DOUBLE PRECISION), 0.0))",
+        sqlite="(CAST({0} AS REAL) / NULLIF(CAST({1} AS REAL), 0.0))",
     ),
     "eq": Function(2, "({0} = {1})"),
     "ne": Function(2, "({0} <> {1})"),
@@ -50,8 +65,8 @@ FUNCTIONS: Mapping[str, Function] = {
     "le": Function(2, "({0} <= {1})"),
     "gt": Function(2, "({0} > {1})"),
     "ge": Function(2, "({0} >= {1})"),
-    "same": Function(2, "({0} IS NOT DISTINCT FROM {1})"),
-    "differs": Function(2, "({0} IS DISTINCT FROM {1})"),
+    "same": Function(2, "({0} IS NOT DISTINCT FROM {1})", sqlite="({0} IS {1})"),
+    "differs": Function(2, "({0} IS DISTINCT FROM {1})", sqlite="({0} IS NOT {1})"),
     "between": Function(3, "({0} BETWEEN {1} AND {2})"),
     "and": Function(2, "({0} AND {1})"),
     "or": Function(2, "({0} OR {1})"),
@@ -60,10 +75,10 @@ FUNCTIONS: Mapping[str, Function] = {
     "is_not_null": Function(1, "({0} IS NOT NULL)"),
     "is_true": Function(1, "({0} IS TRUE)"),
     "is_false": Function(1, "({0} IS FALSE)"),
-    "coalesce": Function(-1, "coalesce({args})"),
+    "coalesce": Function(-1, "coalesce({args})", sqlite="coalesce({args}, NULL)"),
     "nullif": Function(2, "nullif({0}, {1})"),
-    "greatest": Function(-1, "greatest({args})"),
-    "least": Function(-1, "least({args})"),
+    "greatest": Function(-1, "greatest({args})", sqlite=""),
+    "least": Function(-1, "least({args})", sqlite=""),
     "concat": Function(2, "({0} || {1})"),
     "upper": Function(1, "upper({0})"),
     "lower": Function(1, "lower({0})"),
@@ -75,21 +90,30 @@ FUNCTIONS: Mapping[str, Function] = {
         3,
         "substring({0}, {1}, {2})",
         postgres="substring({0}, CASE WHEN {1} < 0 THEN length({0}) + 1 + {1} ELSE {1} END, {2})",
+        sqlite="substr({0}, CASE WHEN {1} = 0 THEN 1 ELSE {1} END, {2})",
     ),
     "replace": Function(3, "replace({0}, {1}, {2})"),
-    "like": Function(2, "({0} LIKE {1} ESCAPE '$')"),
+    "like": Function(2, "({0} LIKE {1} ESCAPE '$')", sqlite=""),
     # Only for patterns that every engine reads alike: no `.`, no `$`, no backslash.
-    "rlike": Function(2, "({0} RLIKE {1})", "regexp_matches({0}, {1})", "({0} ~ {1})"),
-    "date_add": Function(2, "date_add({0}, {1})", "CAST({0} + {1} AS DATE)", "({0} + {1})"),
-    "datediff": Function(2, "datediff({0}, {1})", "CAST({0} - {1} AS INTEGER)", "({0} - {1})"),
-    "year": Function(1, "year({0})", "CAST(year({0}) AS INTEGER)", "CAST(EXTRACT(YEAR FROM {0}) AS INTEGER)"),
-    "month": Function(
-        1, "month({0})", "CAST(month({0}) AS INTEGER)", "CAST(EXTRACT(MONTH FROM {0}) AS INTEGER)"
+    "rlike": Function(2, "({0} RLIKE {1})", "regexp_matches({0}, {1})", "({0} ~ {1})", sqlite=""),
+    "date_add": Function(2, "date_add({0}, {1})", "CAST({0} + {1} AS DATE)", "({0} + {1})", sqlite=""),
+    "datediff": Function(2, "datediff({0}, {1})", "CAST({0} - {1} AS INTEGER)", "({0} - {1})", sqlite=""),
+    "year": Function(
+        1, "year({0})", "CAST(year({0}) AS INTEGER)", "CAST(EXTRACT(YEAR FROM {0}) AS INTEGER)", sqlite=""
     ),
-    "day": Function(1, "day({0})", "CAST(day({0}) AS INTEGER)", "CAST(EXTRACT(DAY FROM {0}) AS INTEGER)"),
-    "array": Function(-1, "array({args})", "CAST([{args}] AS {type})", "CAST(ARRAY[{args}] AS {type})"),
+    "month": Function(
+        1, "month({0})", "CAST(month({0}) AS INTEGER)", "CAST(EXTRACT(MONTH FROM {0}) AS INTEGER)", sqlite=""
+    ),
+    "day": Function(
+        1, "day({0})", "CAST(day({0}) AS INTEGER)", "CAST(EXTRACT(DAY FROM {0}) AS INTEGER)", sqlite=""
+    ),
+    "array": Function(
+        -1, "array({args})", "CAST([{args}] AS {type})", "CAST(ARRAY[{args}] AS {type})", sqlite=""
+    ),
     # Only for separators that are no regular expression: Spark reads one there.
-    "split": Function(2, "split({0}, {1})", "string_split({0}, {1})", "regexp_split_to_array({0}, {1})"),
+    "split": Function(
+        2, "split({0}, {1})", "string_split({0}, {1})", "regexp_split_to_array({0}, {1})", sqlite=""
+    ),
     "cast": Function(1, "CAST({0} AS {type})"),
 }
 """Functions with a fixed shape. `case` and `in` have their own, see `render`."""

@@ -21,8 +21,8 @@ def render_query(query: ir.Query, dialect: Dialect) -> str:
     match query:
         case ir.Select():
             return _select(query, dialect)
-        case ir.SetOperation(branches):
-            return f" {query.sql} ".join(f"({render_query(branch, dialect)})" for branch in branches)
+        case ir.SetOperation():
+            return _set_operation(query, dialect)
         case ir.Limited(limited, order, count, offset):
             keys = ", ".join(map(_sort_key, order))
             after = f" OFFSET {offset}" if offset else ""
@@ -39,6 +39,19 @@ def render_query(query: ir.Query, dialect: Dialect) -> str:
             return _verbatim(query, dialect)
         case _:
             assert_never(query)
+
+
+def _set_operation(query: ir.SetOperation, dialect: Dialect) -> str:
+    if dialect is not Dialect.SQLITE:
+        return f" {query.sql} ".join(f"({render_query(branch, dialect)})" for branch in query.branches)
+    if query.sql in ("EXCEPT ALL", "INTERSECT ALL"):
+        raise WorkloadError(f"{query.sql} has no text in {dialect.value}")
+    # SQLite knows no parentheses here.
+    texts = [render_query(branch, dialect) for branch in query.branches]
+    plain = [isinstance(branch, ir.Select) for branch in query.branches]
+    return f" {query.sql} ".join(
+        text if alone else f"SELECT * FROM ({text}) AS q" for text, alone in zip(texts, plain, strict=True)
+    )
 
 
 def _verbatim(query: ir.Verbatim, dialect: Dialect) -> str:
@@ -67,8 +80,12 @@ def _sort_key(key: ir.SortKey) -> str:
     return f"{key.column} {'DESC NULLS LAST' if key.descending else 'ASC NULLS FIRST'}"
 
 
+WITHOUT_QUALIFY = (Dialect.POSTGRES, Dialect.SQLITE)
+"""The dialects that have neither QUALIFY nor joins named SEMI and ANTI."""
+
+
 def _select(select: ir.Select, dialect: Dialect) -> str:
-    if dialect is Dialect.POSTGRES or (dialect is Dialect.SPARK and select.group_by is not None):
+    if dialect in WITHOUT_QUALIFY or (dialect is Dialect.SPARK and select.group_by is not None):
         select = qualified_outside(select)
     items = ", ".join(f"{render_expr(item.expr, dialect)} AS {item.name}" for item in select.items)
     parts = [f"SELECT {'DISTINCT ' if select.distinct else ''}{items}"]
@@ -92,6 +109,8 @@ def _grouping(select: ir.Select, keys: tuple[ir.Expr, ...], dialect: Dialect) ->
     texts = [render_expr(key, dialect) for key in keys]
     if select.sets is None:
         return ", ".join(texts)
+    if dialect is Dialect.SQLITE:
+        raise WorkloadError(f"GROUPING SETS has no text in {dialect.value}")
     sets = (f"({', '.join(texts[place] for place in places)})" for places in select.sets)
     return f"GROUPING SETS ({', '.join(sets)})"
 
@@ -104,6 +123,8 @@ def render_relation(relation: ir.Relation, dialect: Dialect) -> str:
         case ir.Derived(query, alias):
             return f"({render_query(query, dialect)}) AS {alias}"
         case ir.Join(kind, left, right, on):
+            if kind in ir.MEMBERSHIP and dialect in WITHOUT_QUALIFY:
+                raise WorkloadError(f"{kind.value} has no text in {dialect.value}")
             right_text = render_relation(right, dialect)
             if isinstance(right, ir.Join | ir.Exploded):
                 right_text = f"({right_text})"

@@ -79,7 +79,7 @@ def dml_texts(dml: Dml, table: Table, dialect: Dialect) -> tuple[str, ...]:
         case Merge():
             return _merge(dml, table, dialect)
         case Truncate():
-            return (f"TRUNCATE TABLE {name}",)
+            return (f"DELETE FROM {name}" if dialect is Dialect.SQLITE else f"TRUNCATE TABLE {name}",)
         case Overwrite(_, rows):
             return (f"DELETE FROM {name}", *((_insert(table, rows, dialect),) if rows else ()))
         case Restore() | Optimize() | Replace():
@@ -90,6 +90,8 @@ def dml_texts(dml: Dml, table: Table, dialect: Dialect) -> tuple[str, ...]:
 
 
 def _merge(merge: Merge, table: Table, dialect: Dialect) -> tuple[str, ...]:
+    if dialect is Dialect.SQLITE:
+        raise WorkloadError(f"MERGE of {table.name} has no text in {dialect.value}; leave it out")
     names = [column_name(column.name, dialect) for column in table.columns]
     keys = [column_name(key, dialect) for key in merge.keys]
     on = " AND ".join(f"{table.name}.{key} IS NOT DISTINCT FROM {GIVEN}.{key}" for key in keys)

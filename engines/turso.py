@@ -1,0 +1,113 @@
+"""Turso, the rewrite of SQLite in Rust: the adapter `turso`. Its views are maintained in every commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
+from engines.errors import EngineError
+from workload.limits import Limits, Timestamps
+from workload.operators import Operator
+from workload.scenario import DynamicTable
+from workload.schema import Column, Table
+from workload.sql import Dialect
+from workload.types import Kind, Row, SqlType, Value
+
+LIMITS = Limits(
+    operators=frozenset(
+        {
+            Operator.INNER_JOIN,
+            Operator.DISTINCT,
+            Operator.UNION,
+            Operator.UNION_ALL,
+            Operator.GROUPED_AGGREGATION,
+            Operator.SCALAR_AGGREGATION,
+            Operator.FILTER,
+            Operator.PROJECTION,
+        }
+    ),
+    types=frozenset({Kind.INT, Kind.BIGINT, Kind.STRING, Kind.DOUBLE}),
+    timestamps=Timestamps.COMMIT,
+    views=False,
+    layered=False,
+    # Read inexactly (found/turso/number-in-a-text): no view would be compared.
+    stores=lambda value, type_: value != -1e-300,
+)
+
+
+class Turso(Adapter):
+    """A database in memory."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(dialect=Dialect.SQLITE, limits=LIMITS)
+
+    @classmethod
+    def ready(cls) -> None:
+        """Checks that Turso is installed. Raises EngineError."""
+        try:
+            import turso  # noqa: F401
+        except ImportError as error:
+            raise EngineError("Turso is not installed; pip install 'dvs-harness[turso]'") from error
+
+    def __init__(self) -> None:
+        import turso
+
+        self._database = turso.connect(":memory:", experimental_features="views", isolation_level=None)
+
+    def create_table(self, table: Table, sql: str) -> None:
+        """Creates a base table."""
+        self._run(sql)
+
+    def create_dynamic_table(self, table: DynamicTable, query: str) -> None:
+        """Creates a materialized view with its contents. Raises Unsupported."""
+        try:
+            self._run(f"CREATE MATERIALIZED VIEW {table.name} AS {query}")
+        except Exception as error:
+            raise Unsupported(str(error)) from error
+
+    def commit(self, transaction: Transaction) -> None:
+        """Applies a transaction, which maintains the views. Raises RefreshFailed."""
+        try:
+            for text in ("BEGIN", *transaction.sql, "COMMIT"):
+                self._run(text)
+        except Exception as error:
+            raise RefreshFailed(str(error)) from error
+
+    def refresh(self, table: str, timestamp: int) -> None:
+        """Does nothing: the commit has maintained the table already."""
+
+    def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
+        """Returns the rows of a table or a view."""
+        return self._select(f"SELECT * FROM {name}", columns)
+
+    def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
+        """Returns Turso's own answer to a query, without a view."""
+        return self._select(query, columns)
+
+    def _select(self, text: str, columns: Sequence[Column]) -> list[Row]:
+        return sqlite_rows(self._run(text).fetchall(), columns)
+
+    def _run(self, text: str) -> Any:
+        return self._database.cursor().execute(text)
+
+
+def sqlite_rows(rows: Iterable[Sequence[Any]], columns: Sequence[Column]) -> list[Row]:
+    """Rows of SQLite's five types of values as rows of the columns' types."""
+    types = [column.type for column in columns]
+    return [tuple(map(_value, row, types)) for row in rows]
+
+
+def _value(value: Any, type_: SqlType) -> Value:
+    """A value of SQLite as one of the type: booleans are 0 and 1, and 2 may be 2.0 and the other way round.
+
+    Whether a number is an INTEGER or a REAL is no more than a note there; they are equal.
+    """
+    match type_.kind:
+        case Kind.BOOLEAN if value in (0, 1):
+            return bool(value)
+        case Kind.FLOAT | Kind.DOUBLE if isinstance(value, int):
+            return float(value)
+        case Kind.INT | Kind.BIGINT if isinstance(value, float) and value.is_integer():
+            return int(value)
+        case _:
+            return value  # type: ignore[no-any-return]  # the oracle's comparison checks the types
