@@ -137,7 +137,9 @@ def operators_behind(scenario: Scenario, tables: set[str]) -> list[str]:
 
 
 def groups_of(failures: Sequence[Failure], unshrunk: Sequence[Signature] = ()) -> tuple[FailureGroup, ...]:
-    """Returns the failures in groups by cause, the largest group first. Each failure has a fingerprint.
+    """Returns the failures in groups by cause. Each failure has a fingerprint.
+
+    Groups of product failures come first, larger ones before smaller ones.
 
     Failures that are not minimal, and `unshrunk` ones, show more than their cause needs: they join the group
     whose cause explains most of what they show. An unshrunk one that no cause explains is in no group.
@@ -158,7 +160,15 @@ def groups_of(failures: Sequence[Failure], unshrunk: Sequence[Signature] = ()) -
         if explained is not None:
             explained_indices.setdefault(explained, []).append(signature.index)
     groups = [_group(of_cause, explained_indices.get(cause, [])) for cause, of_cause in members.items()]
-    return tuple(sorted(groups, key=lambda group: (-len(group.indices), group.representative)))
+    # What is wrong comes first: an engine may refuse a hundred queries beside one wrong row.
+    order = [OutcomeClass.PRODUCT_FAILURE, OutcomeClass.DIVERGENCE, OutcomeClass.INFRASTRUCTURE_FAILURE]
+
+    def place(group: FailureGroup) -> tuple[int, int, int]:
+        outcome = group.fingerprint.outcome
+        rank = order.index(outcome) if outcome in order else len(order)
+        return rank, -len(group.indices), group.representative
+
+    return tuple(sorted(groups, key=place))
 
 
 def _cause(failure: Failure) -> Cause:
