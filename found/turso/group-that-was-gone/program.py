@@ -1,0 +1,14 @@
+"""A group that was emptied by several statements never comes back."""
+
+import turso
+
+db = turso.connect(":memory:", experimental_features="views", isolation_level=None).cursor()
+db.execute("CREATE TABLE r (a INTEGER, b INTEGER)")
+QUERY = "SELECT b, COUNT(*) AS n FROM r GROUP BY b"
+db.execute(f"CREATE MATERIALIZED VIEW v AS {QUERY}")
+db.execute("INSERT INTO r VALUES (1, 1), (2, 1)")
+db.execute("DELETE FROM r WHERE a = 1")
+db.execute("DELETE FROM r WHERE a = 2")
+db.execute("INSERT INTO r VALUES (3, 1)")
+print("seen:", sorted(db.execute("SELECT * FROM v").fetchall(), key=repr))
+print("expected:", sorted(db.execute(QUERY).fetchall(), key=repr))

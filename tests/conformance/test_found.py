@@ -1,0 +1,74 @@
+"""Each bug in found/ is what its program shows, and docs/found-bugs.md is made from them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from campaign.cli import main
+from campaign.errors import CampaignError
+from campaign.exit_codes import ExitCode
+from campaign.found import FoundBug, Standing, check_found, page, read_found
+
+ROOT = Path(__file__).resolve().parents[2]
+ENGINES = read_found(ROOT / "found")
+BUGS = [pytest.param(e.package, bug, id=f"{e.key}/{bug.name}") for e in ENGINES for bug in e.bugs]
+
+
+@pytest.mark.parametrize(("package", "bug"), BUGS)
+def test_the_program_shows_the_bug(package: str, bug: FoundBug) -> None:
+    try:
+        installed = importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip(f"{package} is not installed")
+    (run,) = check_found([bug])
+    if installed == bug.version:
+        assert run.standing is Standing.THERE
+        assert run.told == f"{bug.seen}, expected {bug.expected}"
+    assert run.standing is not Standing.UNKNOWN, run.told
+    lines = bug.program.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 20
+    assert not any("import" in line and ("dvs" in line or "engines" in line) for line in lines)
+
+
+def test_the_page_is_made_from_the_files() -> None:
+    relative = read_found(Path("found")) if Path.cwd() == ROOT else ()
+    assert relative, "run pytest in the project's folder"
+    assert (ROOT / "docs" / "found-bugs.md").read_text(encoding="utf-8") == page(relative)
+
+
+PROGRAMS = {
+    "print('seen: 1'); print('expected: 2')": (Standing.THERE, "1, expected 2"),
+    "print('seen: 2'); print('expected: 2')": (Standing.FIXED, "2"),
+    "raise SystemExit('no such module')": (Standing.UNKNOWN, "no such module"),
+    "pass": (Standing.UNKNOWN, "it printed no answer"),
+}
+
+
+@pytest.mark.parametrize(("program", "due"), PROGRAMS.items())
+def test_what_a_program_says(tmp_path: Path, program: str, due: tuple[Standing, str]) -> None:
+    folder = tmp_path / "engine" / "bug"
+    folder.mkdir(parents=True)
+    (folder / "program.py").write_text(program)
+    (folder / "found.toml").write_text(
+        'what = "w"\nversion = "1"\nseen = "1"\nexpected = "2"\nfirst = "f"\nchecked = "c"\n'
+    )
+    (folder.parent / "engine.toml").write_text('name = "E"\npackage = "e"\nwhat = "an engine"\n')
+    ((bug,),) = (engine.bugs for engine in read_found(tmp_path))
+    (run,) = check_found([bug])
+    assert (run.standing, run.told) == due
+    shown = CliRunner().invoke(main, ["found", "engine", "--check", "--folder", str(tmp_path)])
+    assert f"bug: {due[0].value}: {due[1]}" in shown.output
+    assert shown.exit_code == (ExitCode.UNKNOWN if due[0] is Standing.UNKNOWN else ExitCode.OK)
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CampaignError, match="there is no such folder"):
+        read_found(tmp_path / "none")
+    (tmp_path / "engine").mkdir()
+    (tmp_path / "engine" / "engine.toml").write_text('name = "E"\n')
+    with pytest.raises(CampaignError, match=r"engine\.toml: missing .* 'package'"):
+        read_found(tmp_path)
