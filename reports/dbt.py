@@ -23,7 +23,9 @@ def heading(kind: str) -> str:
 
 
 def cell_text(cell: DbtCellDocument) -> str:
-    """A cell in few characters; a broken promise is loud."""
+    """A cell in few characters, with the trials after which a model was equal; a broken promise is loud."""
+    if cell["verdict"] == "equal":
+        return f"{SIGNS['equal']} {cell['trials']}"
     if cell["verdict"] != "differs":
         return SIGNS[cell["verdict"]]
     return "WRONG" if cell["broken_promise"] else SIGNS["differs"]
@@ -36,7 +38,12 @@ def headline(document: DbtDocument) -> str:
     if broken:
         return f"{', '.join(broken)}: wrong although the promises were kept ({shown})"
     if document["decision"] == "undecided":
-        return f"Undecided: not all that was asked for was judged ({shown})"
+        why = "not all that was asked for was judged" if document["finished"] else "the budget was spent"
+        return f"Undecided: {why} ({shown})"
+    if not any(model["promises"] for model in document["models"].values()):
+        cells = [cell for model in document["models"].values() for cell in model["changes"].values()]
+        differing = sum(cell["verdict"] == "differs" for cell in cells)
+        return f"Nothing was promised; {plural(differing, 'difference')} to know of ({shown})"
     return f"No difference within the promises ({shown})"
 
 

@@ -90,7 +90,8 @@ def command(
         project=project,
         python=python,
         select=names["select"],
-        profiles_dir=names["profiles_dir"],
+        # The driver works in the project's folder.
+        profiles_dir=None if names["profiles_dir"] is None else str(Path(names["profiles_dir"]).resolve()),
         profile=names["profile"],
         target=names["target"],
         vars=names["vars_"],

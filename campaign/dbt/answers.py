@@ -122,6 +122,11 @@ def _need(kind: ChangeKind, cell: CellOf) -> str:
     if kind is not ChangeKind.APPENDED_LATE:
         return WORDS[kind].need
     least = min(each.trial.late or 0 for each in cell.differs)
-    if any(late is not None and late < least for late in cell.equal):
-        return f"no row is {duration(least)} or more older than the newest when it arrives"
+    if below := [late for late in cell.equal if late is not None and late < least]:
+        # Between the two nothing was tried, so the sentence promises no more than what was seen to be right.
+        most = duration(max(below))
+        return (
+            f"no row is more than {most} older than the newest when it arrives "
+            f"(it was wrong at {duration(least)})"
+        )
     return WORDS[kind].need

@@ -46,21 +46,28 @@ class NotPossible(Exception):
 
 @dataclass(slots=True)
 class Drawing:
-    """Draws one trial on a source. `key`: the columns by which its rows are told apart.
+    """Draws one trial on a source.
 
-    `merged`: columns of models' keys, which are NULL only where the kind of change says so. `newest`: the
-    newest tick of the clocks. `numbers`: those of the next rows.
+    `keys`: for each source the columns by which its rows are told apart. `merged`: its columns in models'
+    keys, which are NULL only where the kind of change says so; also those of sources that do not change, or
+    their rows would show a difference that is not the change's. `newest`: the newest tick of the clocks.
+    `numbers`: those of the next rows.
     """
 
     random: Random
     project: Project
     source: Source
-    key: tuple[str, ...]
+    keys: Mapping[str, tuple[str, ...]]
     domains: Domains
-    merged: frozenset[str] = frozenset()
+    merged: Mapping[str, frozenset[str]] = field(default_factory=dict)
     contents: Contents = field(default_factory=Contents)
     newest: int = NEWEST
     numbers: Iterator[int] = field(default_factory=count)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns by which rows of the source are told apart."""
+        return self.keys.get(self.source.id, ())
 
     def clock(self, source: Source) -> Clock | None:
         """The clock of a source."""
@@ -144,7 +151,7 @@ class Drawing:
         linked = self._linked(source, column.name)
         if linked and self.random.random() < MEETING:
             return self.random.choice(linked)
-        required = column.required or column.name.lower() in self.merged
+        required = column.required or column.name.lower() in self.merged.get(source.id, ())
         return self.domains.draw(self.random, column.name, column.type, required)
 
     def _linked(self, source: Source, name: str) -> list[str]:
@@ -196,7 +203,8 @@ class Drawing:
 
     def _keys(self, source: Source) -> tuple[tuple[str, ...], ...]:
         """The keys of a source; those of a model where the source declares none."""
-        return source.keys or ((self.key,) if source.id == self.source.id and self.key else ())
+        key = self.keys.get(source.id)
+        return source.keys or ((key,) if key else ())
 
     def _clashes(self, source: Source, row: Row, taken: Sequence[Row]) -> bool:
         for key in self._keys(source):
@@ -304,7 +312,7 @@ def _deleted(drawing: Drawing, _late: int) -> Iterator[Change]:
 
 def _null_key(drawing: Drawing, _late: int) -> Iterator[Change]:
     source = drawing.source
-    keys = {*(name.lower() for name in drawing.key), *drawing.merged}
+    keys = {*(name.lower() for name in drawing.key), *drawing.merged.get(source.id, ())}
     free = [column.name for column in source.columns if column.name.lower() in keys and not column.required]
     if not free:
         raise NotPossible(f"{source.name} has no key that may be NULL")

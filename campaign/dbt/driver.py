@@ -97,6 +97,7 @@ class Driver:
             *("--quiet", "--log-level", "none", "--log-level-file", "none", "--no-version-check"),
             *("--no-use-colors", "--no-write-json"),
             *(("--vars", request["vars"]) if request.get("vars") else ()),
+            *(("--profile", request["profile"]) if request.get("profile") else ()),
         ]
         result = dbtRunner().invoke(["parse", *self.common])
         if not result.success:
@@ -176,14 +177,12 @@ class Driver:
         """The name of a profile, its file, and what stands there. Raises Refused."""
         import yaml
 
-        folders = [
-            request.get("profiles_dir"),
-            os.environ.get("DBT_PROFILES_DIR"),
-            project,
-            Path.home() / ".dbt",
-        ]
-        files = [Path(folder) / "profiles.yml" for folder in folders if folder]
+        given = request.get("profiles_dir")
+        usual = [os.environ.get("DBT_PROFILES_DIR"), project, Path.home() / ".dbt"]
+        files = [Path(folder) / "profiles.yml" for folder in ([given] if given else usual) if folder]
         file = next((file for file in files if file.is_file()), None)
+        if file is None and given:
+            raise Refused(f"{given} has no profiles.yml; name another folder by --profiles-dir")
         if file is None:
             raise Refused(f"{project} has no profiles.yml, nor has ~/.dbt; name its folder by --profiles-dir")
         try:
@@ -191,7 +190,9 @@ class Driver:
         except yaml.YAMLError as error:
             raise Refused(f"{file} cannot be read: {place_of(error)}") from error
         if not profile:
-            raise Refused(f"{file} has no profile {name!r}, which dbt_project.yml names")
+            if not name:
+                raise Refused("dbt_project.yml names no profile; name one by --profile")
+            raise Refused(f"{file} has no profile {name!r}; name another one by --profile")
         return name, file, profile
 
     def watch(self) -> None:

@@ -240,7 +240,7 @@ def _filled(random: Random, project: Project, domains: Domains) -> Contents:
     """A few rows for every source, those that are referred to first."""
     contents = Contents()
     for source in in_order(list(project.sources.values())):
-        drawing = Drawing(random, project, source, (), domains, contents=contents)
+        drawing = Drawing(random, project, source, {}, domains, contents=contents)
         for number in range(3):
             try:
                 drawing.put(source, NEWEST - number)

@@ -18,11 +18,11 @@ from campaign.dbt.drawing import Drawing, NotPossible, draw, key_of, latenesses
 from campaign.dbt.facts import ProjectFacts, in_order, learned, made_ready, opened
 from campaign.dbt.kinds import ChangeKind
 from campaign.dbt.process import DbtBroken, Target, dbt_process
-from campaign.dbt.project import Source
+from campaign.dbt.project import Project, Source
 from campaign.dbt.reading import columns_of
 from campaign.dbt.run import Rejected, Runner
 from campaign.dbt.smaller import shrink
-from campaign.dbt.trials import Round, Trial
+from campaign.dbt.trials import Put, Round, Trial
 from campaign.errors import CampaignError
 
 REDRAWS = 20
@@ -34,8 +34,18 @@ ENOUGH = 3
 PROGRESS_S = 5.0
 """Seconds between two lines of progress."""
 
-DISTURBED = (ChangeKind.FAILED_RUN, ChangeKind.TWO_RUNS)
-"""The kinds in which something happens to a run over rows that are only appended."""
+ALONE = frozenset(ChangeKind) - {
+    ChangeKind.APPENDED,
+    ChangeKind.APPENDED_LATE,
+    ChangeKind.APPENDED_TWICE,
+    ChangeKind.NULL_KEY,
+    ChangeKind.NULL_CLOCK,
+    ChangeKind.EQUAL_CLOCK,
+}
+"""The kinds whose change can be left out of a trial: in the others, a row that is appended is the change."""
+
+APPENDING = (ChangeKind.FAILED_RUN, ChangeKind.TWO_RUNS, ChangeKind.SCHEMA_CHANGED)
+"""Those of them after which rows that are only appended are left."""
 
 TWO_RUNS = 1
 """Trials with two runs at once: each starts a further process."""
@@ -56,15 +66,15 @@ class Limits:
 class Pair:
     """A kind of change on a source, and the models that are judged after it.
 
-    `key`: the columns by which its rows are told apart. `merged`: those that stand in a `unique_key`.
-    `others`: further sources of the models. `size`: how many models a run builds.
+    `keys`: for each source of the models the columns by which its rows are told apart. `merged`: those that
+    stand in a `unique_key`. `others`: further sources of the models. `size`: how many models a run builds.
     """
 
     kind: ChangeKind
     source: Source
     models: tuple[str, ...]
-    key: tuple[str, ...]
-    merged: frozenset[str]
+    keys: Mapping[str, tuple[str, ...]]
+    merged: Mapping[str, frozenset[str]]
     others: tuple[Source, ...]
     size: int
 
@@ -107,13 +117,19 @@ def pairs_of(
                 for id_ in models:
                     answers[id_][kind].reason = "each process has a database in memory of its own"
                 continue
-            key = key_of(project, source, models, facts.domains)
             size = len({each.id for id_ in models for each in project.above(id_)})
             others = [each for each in project.sources_of(models) if each.id != source.id]
             named = {name for id_ in models for name in project.models[id_].key}
-            columns = (c for name in named for c in columns_of(source, name, facts.domains.renamed))
-            merged = frozenset(column.lower() for column in columns)
-            pair = Pair(kind, source, models, key, merged, tuple(in_order(others)), size)
+            keys = {each.id: key_of(project, each, models, facts.domains) for each in (source, *others)}
+            merged = {
+                each.id: frozenset(
+                    column.lower()
+                    for name in named
+                    for column in columns_of(each, name, facts.domains.renamed)
+                )
+                for each in (source, *others)
+            }
+            pair = Pair(kind, source, models, keys, merged, tuple(in_order(others)), size)
             try:
                 drawn(facts, pair, 0, 0, 1)
             except NotPossible as error:
@@ -138,13 +154,28 @@ def drawn(facts: ProjectFacts, pair: Pair, seed: int, number: int, rounds: int, 
     for attempt in range(10):
         random = Random(f"{seed}/{pair.kind.value}/{pair.source.name}/{number}/{redraw}/{attempt}")
         try:
-            drawing = Drawing(random, facts.project, pair.source, pair.key, facts.domains, pair.merged)
+            drawing = Drawing(random, facts.project, pair.source, pair.keys, facts.domains, pair.merged)
             late = latenesses(drawing.clock(pair.source), promised)
             late_by = late[number % len(late)]
             return draw(drawing, pair.kind, pair.others, rounds=rounds, models=pair.size, late=late_by)
         except NotPossible as error:
             problem = error
     raise problem
+
+
+def without_change(trial: Trial, project: Project) -> Trial:
+    """The trial in which rows are only appended: no update, no delete, no new column, no run that stops."""
+    widths = {source.id: len(source.names) for source in project.sources.values()}
+    known = {(put.source, put.number) for put in trial.start}
+    rounds = []
+    for each in trial.rounds:
+        kept = []
+        for change in each.changes:
+            if isinstance(change, Put) and (change.source, change.number) not in known:
+                known.add((change.source, change.number))
+                kept.append(replace(change, row=change.row[: widths[change.source]]))
+        rounds.append(Round(tuple(kept)))
+    return replace(trial, kind=ChangeKind.APPENDED, rounds=tuple(rounds))
 
 
 @dataclass(slots=True)
@@ -218,8 +249,8 @@ class Search:
     def one(self, runner: Runner, pair: Pair, number: int) -> dict[str, list[tuple[ChangeKind, Trial, Seen]]]:
         """What was seen of each model, and of which kind it is; drawn again where rows are refused.
 
-        Where a run failed, or two ran at once, and a model differs, the same rows are tried without: if it
-        differs then too, the difference is that of appended rows, where these are judged as well.
+        Where a model differs, the same rows are tried without the change: if it differs then too, the change
+        is not the cause. What is left may be rows that are only appended; then it is a difference of these.
         """
         problem = Rejected("")
         for redraw in range(REDRAWS):
@@ -233,14 +264,20 @@ class Search:
             raise problem
         found = {id_: [(pair.kind, trial, seen[id_])] for id_ in pair.models}
         wrong = [id_ for id_ in pair.models if isinstance(seen[id_], RefreshDifference)]
-        if wrong and pair.kind in DISTURBED and ChangeKind.APPENDED in self.answers[wrong[0]]:
-            plain = replace(
-                trial, kind=ChangeKind.APPENDED, rounds=tuple(Round(r.changes) for r in trial.rounds)
-            )
-            for id_, what in runner.run(plain, wrong).items():
-                if id_ in wrong and isinstance(what, RefreshDifference):
-                    reason = NotJudged("it differs already where rows are only appended")
-                    found[id_] = [(pair.kind, trial, reason), (ChangeKind.APPENDED, plain, what)]
+        if wrong and pair.kind in ALONE:
+            plain = without_change(trial, self.facts.project)
+            try:
+                again = runner.run(plain, wrong)
+            except Rejected:
+                # Without a delete, say, two rows have one key.
+                return found
+            appends = pair.kind in APPENDING
+            reason = "where rows are only appended" if appends else "without the change"
+            for id_ in wrong:
+                if isinstance(what := again[id_], RefreshDifference):
+                    found[id_] = [(pair.kind, trial, NotJudged(f"it differs already {reason}"))]
+                    if appends and ChangeKind.APPENDED in self.answers[id_]:
+                        found[id_].append((ChangeKind.APPENDED, plain, what))
         return found
 
     def judge(self, cell: CellOf, number: int, trial: Trial, seen: Seen) -> None:
@@ -305,7 +342,10 @@ def settled(
             cells = {kind: CellOf(applicable=True, reason=reason) for kind in kinds}
         elif not any(cell.filled for cell in cells.values()):
             for cell in cells.values():
-                cell.reason = cell.reason or "it had no row in any trial"
+                tried = any(each.trials for each in cells.values())
+                cell.reason = cell.reason or (
+                    "it had no row in any trial" if tried else "no trial of it has run"
+                )
                 cell.equal.clear()
                 cell.not_judged = 0
         found[id_] = cells

@@ -62,4 +62,6 @@ SHOP = Project(
 
 def drawing(seed: int, source: Source = ORDERS, project: Project = SHOP) -> Drawing:
     """Draws trials on a source whose rows are told apart by `id`."""
-    return Drawing(Random(seed), project, source, ("id",), Domains(BASE, {}), frozenset({"id"}))
+    return Drawing(
+        Random(seed), project, source, {source.id: ("id",)}, Domains(BASE, {}), {source.id: frozenset({"id"})}
+    )

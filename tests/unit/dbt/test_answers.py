@@ -103,8 +103,8 @@ def test_needs_are_one_sentence() -> None:
     cell = CellOf(applicable=True, equal=[2880], differs=[late(4320), late(44640)])
     deleted = CellOf(applicable=True, differs=[late(1)])
     assert needs(BY_COUNTRY, {ChangeKind.APPENDED_LATE: cell, ChangeKind.DELETED: deleted}) == (
-        "by_country is right if no row is 3 days or more older than the newest when it arrives and no row is "
-        "deleted."
+        "by_country is right if no row is more than 2 days older than the newest when it arrives "
+        "(it was wrong at 3 days) and no row is deleted."
     )
     assert "needs nothing" in needs(BY_COUNTRY, {ChangeKind.DELETED: CellOf(equal=[None])})
     assert "only appended" in needs(BY_COUNTRY, {ChangeKind.APPENDED: deleted})
@@ -164,7 +164,7 @@ def test_pages_show_the_rows_of_a_difference() -> None:
     assert "append id 2, customer_id NULL, amount 1.1, updated_at 2024-02-12 00:00:00" in page
     assert "missing: id 2" in page
     markdown = dbt_markdown(found)
-    assert "| `by_country` | = | WRONG |" in markdown
+    assert "| `by_country` | = 2 | WRONG |" in markdown
     assert "missing: id 2" in markdown
     cases = {case.get("name"): case for case in ET.fromstring(dbt_junit(found)).iter("testcase")}
     assert cases["appended_late"].find("failure") is not None

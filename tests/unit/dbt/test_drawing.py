@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from campaign.dbt.drawing import NotPossible, draw, latenesses
 from campaign.dbt.kinds import ChangeKind
 from campaign.dbt.rows import DAY, NULL, Clock
+from campaign.dbt.search import without_change
 from campaign.dbt.smaller import keeps_references, shrink
 from campaign.dbt.trials import Contents, Gone, Put, Row, Trial, Widened
 from tests.unit.dbt.projects import BASE, CUSTOMERS, ORDERS, SHOP, drawing
@@ -149,3 +150,37 @@ def test_two_rows_may_have_null_in_their_key() -> None:
 def test_what_is_promised_is_tried_first() -> None:
     assert latenesses(Clock("TIMESTAMP", BASE), [0, 90, 4320])[:3] == [4320, 90, 1]
     assert latenesses(Clock("DATE", BASE), [90])[:2] == [DAY, 2 * DAY]
+
+
+@given(st.integers(0, 10_000))
+def test_keys_of_sources_that_do_not_change_are_no_cause(seed: int) -> None:
+    """Where the dimension changes, a NULL or a second row in the key of the facts would be another cause."""
+    made = drawing(seed, CUSTOMERS)
+    made.keys = {CUSTOMERS.id: ("id",), ORDERS.id: ("id",)}
+    made.merged = {ORDERS.id: frozenset({"id"})}
+    try:
+        trial = draw(made, ChangeKind.DIMENSION_CHANGED, [ORDERS], rounds=3, models=1, late=LATE)
+    except NotPossible:
+        return
+    ids = [put.row[0] for put in trial.start if put.source == ORDERS.id]
+    assert NULL not in ids
+    assert len(ids) == len(set(ids)) > 0
+
+
+@given(
+    st.sampled_from([ChangeKind.DELETED, ChangeKind.UPDATED, ChangeKind.SCHEMA_CHANGED]), st.integers(0, 99)
+)
+def test_a_trial_without_its_change_only_appends(kind: ChangeKind, seed: int) -> None:
+    try:
+        trial = drawn(kind, seed)
+    except NotPossible:
+        return
+    plain = without_change(trial, SHOP)
+    assert (plain.start, len(plain.rounds)) == (trial.start, len(trial.rounds))
+    known = {(put.source, put.number) for put in trial.start}
+    for change in (change for each in plain.rounds for change in each.changes):
+        assert isinstance(change, Put)
+        assert (change.source, change.number) not in known
+        assert len(change.row) == len(SHOP.sources[change.source].names)
+        known.add((change.source, change.number))
+    assert [each.stop_at for each in plain.rounds] == [None] * len(plain.rounds)

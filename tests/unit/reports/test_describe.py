@@ -18,10 +18,11 @@ from tests.depth import examples
 from tests.unit.reports import sample
 from tests.unit.workload.shop import SHOP
 from workload.dml import Dml, Insert, Merge, Overwrite, Replace, Restore
-from workload.query import Call, Item, Literal, Named, Node, Select, walk
+from workload.errors import WorkloadError
+from workload.query import Call, Item, Literal, Named, Select
 from workload.scenario import Commit, Meanwhile
 from workload.sql import Dialect, render_query
-from workload.types import BOOLEAN, INT, Kind, Value
+from workload.types import BOOLEAN, INT, Value
 
 CUSTOMERS = sample.CUSTOMERS.columns
 
@@ -96,18 +97,16 @@ def test_formatted_sql_is_the_same_statement() -> None:
     formatted = 0
     for dialect in Dialect:
         for query in queries:
-            if dialect is Dialect.POSTGRES and any(map(makes_map, walk(query))):
-                # PostgreSQL has no such type.
+            try:
+                text = render_query(query, dialect)
+            except WorkloadError:
+                # The dialect has no such type, function or join.
+                assert dialect in (Dialect.POSTGRES, Dialect.SQLITE)
                 continue
-            text = render_query(query, dialect)
             laid_out = formatted_sql(text, dialect)
             formatted += laid_out != text
             assert laid_out == text or parsed(text, dialect) == parsed(laid_out, dialect)
     assert formatted > 2 * len(queries)
-
-
-def makes_map(part: Node) -> bool:
-    return isinstance(part, Call) and part.type.kind is Kind.MAP
 
 
 def parsed(sql: str, dialect: Dialect) -> str:
