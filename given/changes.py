@@ -1,4 +1,4 @@
-"""What a `dvs.toml` beside the scripts says of tables: how they change, and which values they hold."""
+"""What a file beside the scripts says of tables: how they change, and which values they hold."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from given.script import BaseTable, Script, ScriptError
 from workload.types import Value
 
 FILE = "dvs.toml"
+"""The name of the file."""
 
 STATEMENTS = (
     "insert",

@@ -274,9 +274,11 @@ class Search:
             appends = pair.kind in APPENDING
             reason = "where rows are only appended" if appends else "without the change"
             for id_ in wrong:
-                if isinstance(what := again[id_], RefreshDifference):
+                # Where appended rows are not judged, the difference has no other place.
+                judged = not appends or ChangeKind.APPENDED in self.answers[id_]
+                if judged and isinstance(what := again[id_], RefreshDifference):
                     found[id_] = [(pair.kind, trial, NotJudged(f"it differs already {reason}"))]
-                    if appends and ChangeKind.APPENDED in self.answers[id_]:
+                    if appends:
                         found[id_].append((ChangeKind.APPENDED, plain, what))
         return found
 

@@ -102,7 +102,7 @@ def test_only_the_window_breaks_a_promise(shop: DbtResult, shown: DbtDocument) -
     }
     assert broken == {("orders_window", "appended_late")}
     assert decision_of(shop) is Decision.FAILED
-    assert "no row is 3 days or more older" in shown["models"]["orders_window"]["needs"]
+    assert "no row is more than 2 days older" in shown["models"]["orders_window"]["needs"]
 
 
 def test_columns_that_never_repeat_are_left_out(shown: DbtDocument) -> None:

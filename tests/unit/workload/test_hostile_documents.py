@@ -65,7 +65,8 @@ def read(text: str) -> Scenario | None:
     except WorkloadError:
         return None
     for definition in scenario.definitions:
-        for dialect in Dialect:
+        # The other dialects have no text for some queries, and say so.
+        for dialect in (Dialect.SPARK, Dialect.DUCKDB):
             render_query(definition.query, dialect).encode()
     return scenario
 

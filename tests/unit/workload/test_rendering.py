@@ -194,7 +194,11 @@ def test_query(query: Query, text: str) -> None:
 def test_every_template_uses_its_arguments() -> None:
     for name, function in FUNCTIONS.items():
         for dialect in Dialect:
-            template = function.template(dialect)
+            try:
+                template = function.template(dialect)
+            except WorkloadError:
+                assert dialect is Dialect.SQLITE, name
+                continue
             used = set(re.findall(r"\{(\d)\}", template))
             assert used == set(map(str, range(max(function.arity, 0)))), name
             assert ("{args}" in template) == (function.arity == -1), name
