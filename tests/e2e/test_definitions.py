@@ -80,7 +80,9 @@ def test_a_text_with_several_right_answers_is_undecided_not_wrong(tmp_path: Path
 def test_a_planted_fault_is_found_shrunk_within_the_promises_and_replayed(tmp_path: Path) -> None:
     fault = ("--fault", "join-both-at-t0")
     out = ("--out", str(tmp_path))
-    found, _, _ = dvs("fuzz", "--definitions", EXAMPLE, "--scenarios", "24", "--json", *fault, *out)
+    # Two failures of those found are shrunk: each takes as long as all the rest.
+    few = ("--scenarios", "12", "--shrink", "2")
+    found, _, _ = dvs("fuzz", "--definitions", EXAMPLE, *few, "--json", *fault, *out)
     assert found == ExitCode.FAILED.value
     folder = min((tmp_path / "failures").iterdir())
     status, shown, _ = dvs("replay", str(folder), *fault)
@@ -132,11 +134,11 @@ def test_a_text_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.spark
 def test_on_delta_spark_says_what_the_text_means_and_duckdb_agrees() -> None:
     summary = run_campaign(
-        CampaignOptions(tier="delta", definitions=EXAMPLE, profile="quick", scenarios=2, workers=2)
+        CampaignOptions(tier="delta", definitions=EXAMPLE, profile="smoke", scenarios=1, workers=1)
     )
-    assert summary.outcomes["passed"] == 2
+    assert summary.outcomes["passed"] == 1
     judged = [each for each in summary.definitions_judged.values() if each.scenarios]
-    assert len(judged) >= 4
+    assert len(judged) >= 3
     assert {each.voices for each in judged} == {("spark", "duckdb")}
 
 
