@@ -113,8 +113,7 @@ class ProgramRun:
 
 def check_found(bugs: Sequence[FoundBug], python: str = sys.executable) -> Iterator[ProgramRun]:
     """Runs the program of each bug in a process of its own."""
-    for bug in bugs:
-        yield _run(bug, python)
+    return (_run(bug, python) for bug in bugs)
 
 
 def _run(bug: FoundBug, python: str) -> ProgramRun:

@@ -13,7 +13,6 @@ from given.script import BaseTable, Script, ScriptError
 from workload.types import Value
 
 FILE = "dvs.toml"
-"""The name of the file."""
 
 STATEMENTS = (
     "insert",

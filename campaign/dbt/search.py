@@ -271,14 +271,13 @@ class Search:
             except Rejected:
                 # Without a delete, say, two rows have one key.
                 return found
-            appends = pair.kind in APPENDING
-            reason = "where rows are only appended" if appends else "without the change"
+            reason = "where rows are only appended" if pair.kind in APPENDING else "without the change"
             for id_ in wrong:
                 # Where appended rows are not judged, the difference has no other place.
-                judged = not appends or ChangeKind.APPENDED in self.answers[id_]
+                judged = pair.kind not in APPENDING or ChangeKind.APPENDED in self.answers[id_]
                 if judged and isinstance(what := again[id_], RefreshDifference):
                     found[id_] = [(pair.kind, trial, NotJudged(f"it differs already {reason}"))]
-                    if appends:
+                    if pair.kind in APPENDING:
                         found[id_].append((ChangeKind.APPENDED, plain, what))
         return found
 
