@@ -14,17 +14,7 @@ from workload.types import Value
 
 FILE = "dvs.toml"
 
-STATEMENTS = (
-    "insert",
-    "update",
-    "delete",
-    "merge",
-    "truncate",
-    "overwrite",
-    "restore",
-    "replace",
-    "optimize",
-)
+STATEMENTS = ("insert", "update", "delete", "merge", "truncate", "overwrite", "restore", "replace")
 """The statements that change a table, as the file names them."""
 
 WORDS: Mapping[str, tuple[str, ...]] = {

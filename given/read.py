@@ -32,6 +32,10 @@ class Described:
     reason: str = ""
 
 
+class NothingToJudge(ScriptError):
+    """No dynamic table of the scripts can be judged, though all of them were read."""
+
+
 Describe = Callable[[WrittenDefinition, Mapping[str, tuple[Column, ...]]], Described]
 """(definition, columns of the relations that it may read) -> its columns."""
 
@@ -84,7 +88,7 @@ def read_definitions(
             got = {name: changes.get(name, ANY).got for name in behind[written.name]}
             goals[written.name] = GoalFinder(resolver, resolved, tables, got).goals()
     if not goals:
-        raise ScriptError(_nothing(path, script, refused))
+        raise NothingToJudge(_nothing(path, script, refused))
     given = parents_first([values.given(base, changes.get(base.table.name, ANY)) for base in script.tables])
     try:
         check_definitions(Scenario(str(path), tuple(each.table for each in given), tuple(definitions), ()))

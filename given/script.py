@@ -158,15 +158,17 @@ def _names_of_one_part(tree: exp.Expr, begin: int) -> Iterator[Edit]:
     tables = [table for table in tree.find_all(exp.Table) if table.args.get("db") is not None]
     qualified = {tuple(part.name.lower() for part in table.parts) for table in tables}
     for table in tables:
-        names = [part for part in table.parts if "start" in part.meta]
-        if len(names) == len(table.parts):
+        names = table.parts
+        if all("start" in part.meta for part in names):
             bare = isinstance(table.parent, exp.From | exp.Join) and not table.alias
-            name = PARTS.join(part.name.lower() for part in names) + (f" AS {table.name}" if bare else "")
-            yield begin + names[0].meta["start"], begin + names[-1].meta["end"] + 1, name
+            alias = f" AS {names[-1].sql('databricks')}" if bare else ""
+            name = PARTS.join(re.sub(r"\W", "_", part.name.lower()) for part in names)
+            yield begin + names[0].meta["start"], begin + names[-1].meta["end"] + 1, name + alias
     for column in tree.find_all(exp.Column):
         names = column.parts
         for length in range(2, len(names)):
-            if tuple(part.name.lower() for part in names[:length]) in qualified:
+            known = tuple(part.name.lower() for part in names[:length]) in qualified
+            if known and all("start" in part.meta for part in names[:length]):
                 yield begin + names[0].meta["start"], begin + names[length - 1].meta["start"], ""
 
 

@@ -64,8 +64,9 @@ def _join(select: exp.Select, joins: Sequence[exp.Join]) -> bool:
     links = [(each, used) for each, used in linking if len(used) > 1 and used <= names]
     ordered: list[exp.Join] = []
     placed, waiting = {first}, list(joins)
-    # Only a list of commas may be read in another order: what other joins see stands before them.
-    free = all(_is_listed(join) for join in joins)
+    # Only a list of commas may be read in another order: what other joins see stands before them, and a *
+    # that could not be resolved gives the columns in the order of the list.
+    free = all(_is_listed(join) for join in joins) and not select.is_star
     while waiting:
         met = [
             join

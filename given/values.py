@@ -220,14 +220,21 @@ class Values:
                 position = table.position(key[0])
                 values[position] = more_keys(values[position], table.columns[position].type)
         domains = [
-            self._checked(base, positions, checks, values) for positions, checks in groups(base).items()
+            replace(
+                self._checked(base, positions, checks, values),
+                closed=bool(checks) or any(table.columns[n].name in said for n in positions),
+            )
+            for positions, checks in groups(base).items()
         ]
         tables = {each.table.name: each for each in self.resolver.script.tables}
         promises = Promises(
             keys=base.keys,
             required=tuple(sorted(base.required)),
             foreign=tuple(_foreign(base, tables, *each) for each in base.foreign),
-            checks=tuple(RowCheck(names_in(check), duckdb_text(check)) for check in base.checks),
+            checks=(
+                *(RowCheck(names_in(check), duckdb_text(check)) for check in base.checks),
+                *(_one_of(column, said[column.name]) for column in table.columns if column.name in said),
+            ),
             statements=changes.statements,
             updated=changes.updated,
         )
@@ -280,6 +287,12 @@ class Values:
             why = f"cannot be evaluated: {str(error).splitlines()[0]}"
             raise ScriptError(f"{base.place}: CHECK ({check.sql('spark')}) {why}") from error
         return [rows[n] for (n,) in sorted(kept)]
+
+
+def _one_of(column: Column, values: Sequence[Value]) -> RowCheck:
+    """The promise that a column holds some values alone."""
+    listed = ", ".join(literal(value, column.type, Dialect.DUCKDB) for value in values)
+    return RowCheck((column.name,), f"{column_name(column.name, Dialect.DUCKDB)} IN ({listed})")
 
 
 def _foreign(

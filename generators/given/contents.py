@@ -6,10 +6,10 @@ constants, so that plain Python follows them without a database.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
-from generators.given.model import GivenTable
+from generators.given.model import ColumnValues, GivenTable
 from workload.dml import (
     Delete,
     Dml,
@@ -123,6 +123,14 @@ def orphans(
             yield row
 
 
+def _allows(domain: ColumnValues) -> Callable[[Row], bool]:
+    """What tells whether a row has values of a domain. Whether a single column may be NULL is said apart."""
+    allowed = {tuple(map(comparable, values)) for values in domain.values}
+    if len(domain.positions) == 1:
+        allowed.add((comparable(None),))
+    return lambda row: tuple(comparable(row[n]) for n in domain.positions) in allowed
+
+
 def broken_promise(tables: Sequence[GivenTable], contents: Contents) -> str:
     """The first promise that contents break, in words; empty where all are kept."""
     schema = {given.table.name: given.table for given in tables}
@@ -136,10 +144,8 @@ def broken_promise(tables: Sequence[GivenTable], contents: Contents) -> str:
             if len(set(values)) < len(values):
                 return f"two rows of {table.name} have the same {', '.join(key)}"
         for domain in given.domains:
-            if len(domain.positions) > 1:
-                allowed = {tuple(map(comparable, values)) for values in domain.values}
-                if any(tuple(comparable(row[n]) for n in domain.positions) not in allowed for row in rows):
-                    return f"{table.name} has other combinations of values than its CHECK allows"
+            if domain.closed and not all(map(_allows(domain), rows)):
+                return f"{table.name} has other values than are allowed"
         for foreign in table.promises.foreign:
             if foreign.table in schema:
                 other = schema[foreign.table]

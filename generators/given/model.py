@@ -19,12 +19,14 @@ class ColumnValues:
     `positions`: the columns. `values`: a tuple for each choice, one value for each column; the first
     `constants` of them are those that the definitions compare the columns with, or close to these. `meets`:
     the columns, by table and name, that the first column is compared with, so that it shares their values.
+    `closed`: the columns hold no other values, because of a CHECK or because the user says so.
     """
 
     positions: tuple[int, ...]
     values: tuple[Row, ...]
     constants: int = 0
     meets: tuple[tuple[str, str], ...] = ()
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,30 @@ def test_tables_change_as_the_file_says(tmp_path: Path) -> None:
     assert {("shops", Update), ("shops", Merge), ("sales", Insert), ("days", Insert)} <= seen
 
 
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [("", '[t]\nvalues.kind = ["wine", "beer"]'), ("CHECK (kind IN ('wine', 'beer'))", "")],
+    ids=["file", "check"],
+)
+def test_a_condition_that_no_value_meets_draws_none(tmp_path: Path, check: str, said: str) -> None:
+    (tmp_path / "a.sql").write_text(
+        f"CREATE TABLE t (id INT PRIMARY KEY, kind STRING {check}, n INT);\n"
+        "CREATE DYNAMIC TABLE gin AS SELECT id FROM t WHERE kind = 'gin' AND n > 5;"
+    )
+    (tmp_path / "dvs.toml").write_text(said)
+    found = read_definitions(tmp_path, described, open_duckdb(), by_duckdb=True)
+    profile = replace(SMOKE, given=found)
+    kinds = {
+        row[1]
+        for index in range(examples(30))
+        for step in scenario_at(1, profile, index).steps
+        for statement in (step.statements if isinstance(step, Commit) else ())
+        for row in getattr(statement, "rows", ())
+    }
+    assert kinds == {"wine", "beer", None}
+    assert [promise.columns for promise in found.tables[0].table.promises.checks] == [("kind",)]
+
+
 def test_what_cannot_come_about_is_no_goal(tmp_path: Path) -> None:
     labels = {goal.label for goal in given(tmp_path, SAID).goals["wine"]}
     assert "a row comes" in labels

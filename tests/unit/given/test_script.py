@@ -73,6 +73,13 @@ def test_names_of_several_parts_become_names_of_one(tmp_path: Path) -> None:
     )
 
 
+def test_a_part_of_a_name_that_is_no_word_is_read_too(tmp_path: Path) -> None:
+    text = "CREATE TABLE `my-db`.`t 1` (a INT);\nCREATE DYNAMIC TABLE d AS SELECT `t 1`.a FROM `my-db`.`t 1`;"
+    read = read_scripts(script(tmp_path, text))
+    assert read.tables[0].table.name == "my_db__t_1"
+    assert read.definitions[0].text == "SELECT `t 1`.a FROM my_db__t_1 AS `t 1`"
+
+
 TABLE = "CREATE TABLE t (a INT);\n"
 REFUSED = {
     "CREATE DYNAMIC TABLE x AS SELECT a, COUNT(* FROM t;": "line 2: the statement cannot be read",

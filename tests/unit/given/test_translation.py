@@ -23,6 +23,9 @@ JOINED = {
     "SELECT COUNT(*) AS n FROM (SELECT a.k FROM a, b WHERE a.k = b.k) AS q": "INNER JOIN b AS b ON a.k = b.k",
 }
 
+STAR = "SELECT * FROM a, b, c WHERE a.k = c.k AND c.n = b.n"
+"""Read in another order, its columns would stand in another one."""
+
 LEFT_ALONE = [
     "SELECT a.n FROM a JOIN b ON a.k = b.k",
     "SELECT a.n FROM a, b WHERE a.k = b.k OR a.n = b.n",
@@ -46,3 +49,10 @@ def test_listed_relations_are_joined_by_their_conditions(text: str) -> None:
             rows = f"SELECT hash(i, '{name}') % 4, hash(i, '{name}', 1) % 3 FROM range(9) AS r(i)"
             connection.execute(f"CREATE TABLE {name} AS SELECT * FROM ({rows}) AS q(k, n)")
         assert sorted(connection.execute(before).fetchall()) == sorted(connection.execute(after).fetchall())
+
+
+def test_columns_of_a_star_keep_their_order() -> None:
+    tree = sqlglot.parse_one(STAR, read="databricks")
+    join_listed_relations(tree)
+    joined = "FROM a CROSS JOIN b INNER JOIN c ON a.k = c.k AND c.n = b.n"
+    assert tree.sql("duckdb") == f"SELECT * {joined}"
