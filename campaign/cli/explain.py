@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import cast
 
 import click
@@ -71,7 +72,12 @@ def command(
 
 def show_definitions(path: str, by_spark: bool, as_json: bool) -> ExitCode:
     """Prints how each dynamic table of some scripts is maintained."""
-    explained = explanations(path, _type_by_spark if by_spark else None)
+    # Why Spark could not be asked, once it was to be.
+    problems = [] if by_spark else ["--no-spark was given"]
+    explained = explanations(path, partial(_type_by_spark, problems) if by_spark else None)
+    if problems and not all(each.incremental for each in explained.values()):
+        note = "Spark was not asked, which may know types that the engine does not know"
+        click.echo(f"note: {note}: {problems[0]}", err=True)
     if as_json:
         print_json({name: as_object(each) for name, each in explained.items()})
         return ExitCode.OK
@@ -80,21 +86,25 @@ def show_definitions(path: str, by_spark: bool, as_json: bool) -> ExitCode:
         click.echo(f"{name}: {mode}; changes cost as {cost(each)}")
         if each.operators:
             click.echo(f"  {', '.join(each.operators)}")
-    if not by_spark and not all(each.incremental for each in explained.values()):
-        click.echo("note: Spark was not asked; it may know the types of what is FULL for an unknown function")
     return ExitCode.OK
 
 
-def _type_by_spark(expression: str, columns: Columns) -> Type | None:
-    """The type of an expression by Spark, which is started when it is first asked. Raises CampaignError."""
-    # Imported here: most definitions need no Spark.
-    from dynamic_tables.session import open_session
-    from dynamic_tables.store.names.texts import type_of
+def _type_by_spark(problems: list[str], expression: str, columns: Columns) -> Type | None:
+    """The type of an expression by Spark, which is started when it is first asked.
 
+    None where it is not installed or does not start, which is added to `problems`: the rest is explained.
+    """
+    if problems:
+        return None
     try:
+        # Imported here: most definitions need no Spark.
+        from dynamic_tables.session import open_session
+        from dynamic_tables.store.names.texts import type_of
+
         session = open_session()
-    except SessionError as error:
-        raise CampaignError(f"{error}; or leave Spark out, with --no-spark") from error
+    except (SessionError, ModuleNotFoundError) as error:
+        problems.append(str(error))
+        return None
     return type_of(session, expression, columns)
 
 

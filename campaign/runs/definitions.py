@@ -21,7 +21,7 @@ from engines.errors import EngineError
 from generators.given.model import Given
 from generators.profiles import Profile
 from given.facts import names_in
-from given.read import Describe, Described, read_definitions
+from given.read import Describe, Described, NothingToJudge, read_definitions
 from given.script import ScriptError, WrittenDefinition
 from oracle.duck import open_duckdb
 from workload.errors import WorkloadError
@@ -92,9 +92,15 @@ def explanations(path: str, type_of: TypeOf | None = None) -> dict[str, Explanat
             found[written.name] = explanation
         return _as_described(explanation)
 
-    given = _read(path, noted, by_duckdb=False)
-    for name in given.refused.keys() - found.keys():
-        found[name] = Explanation(incremental=False, reason=given.refused[name], sources=())
+    try:
+        refused = _read(path, noted, by_duckdb=False).refused
+    except CampaignError as error:
+        # What cannot be judged is explained all the same.
+        if not (found and isinstance(error.__cause__, NothingToJudge)):
+            raise
+        refused = {}
+    for name in refused.keys() - found.keys():
+        found[name] = Explanation(incremental=False, reason=refused[name], sources=())
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,10 +116,38 @@ def test_an_unreadable_definition_is_explained_too(tmp_path: Path) -> None:
     text = "CREATE DYNAMIC TABLE odd AS SELECT no_such_function(a) AS b FROM t;"
     fine = "CREATE DYNAMIC TABLE fine AS SELECT a FROM t;"
     (tmp_path / "a.sql").write_text(f"CREATE TABLE t (a INT);\n{text}\n{fine}")
-    status, shown, _ = dvs("explain", "--definitions", str(tmp_path))
+    status, shown, note = dvs("explain", "--definitions", str(tmp_path), "--no-spark")
     assert status == ExitCode.OK.value
     assert "odd: FULL" in shown
     assert "fine: INCREMENTAL" in shown
+    assert "note: Spark was not asked" in note
+
+
+def quotients(tmp_path: Path) -> str:
+    """A folder with a quotient of decimals, whose type Spark alone knows."""
+    table = "CREATE TABLE t (a DECIMAL(7,2), b DECIMAL(7,2));"
+    (tmp_path / "a.sql").write_text(
+        f"{table}\nCREATE DYNAMIC TABLE q AS SELECT a / b AS c FROM t WHERE b > 0;"
+    )
+    return str(tmp_path)
+
+
+@pytest.mark.spark
+def test_spark_is_asked_for_types_that_the_engine_does_not_know(tmp_path: Path) -> None:
+    status, shown, note = dvs("explain", "--definitions", quotients(tmp_path))
+    assert (status, note) == (ExitCode.OK.value, "")
+    assert "q: INCREMENTAL" in shown
+
+
+def test_definitions_are_explained_where_spark_is_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "dynamic_tables.store.names.texts", None)
+    monkeypatch.setattr("dynamic_tables.session.open_session", lambda: None)
+    status, shown, note = dvs("explain", "--definitions", quotients(tmp_path))
+    assert status == ExitCode.OK.value
+    assert "q: FULL" in shown
+    assert "note: Spark was not asked" in note
 
 
 def test_a_text_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
