@@ -40,7 +40,7 @@ def headline(document: DbtDocument) -> str:
     if document["decision"] == "undecided":
         why = "not all that was asked for was judged" if document["finished"] else "the budget was spent"
         return f"Undecided: {why} ({shown})"
-    if not any(model["promises"] for model in document["models"].values()):
+    if all(model["promises"] is None for model in document["models"].values()):
         cells = [cell for model in document["models"].values() for cell in model["changes"].values()]
         differing = sum(cell["verdict"] == "differs" for cell in cells)
         return f"Nothing was promised; {plural(differing, 'difference')} to know of ({shown})"

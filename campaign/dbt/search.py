@@ -268,8 +268,8 @@ class Search:
             plain = without_change(trial, self.facts.project)
             try:
                 again = runner.run(plain, wrong)
-            except Rejected:
-                # Without a delete, say, two rows have one key.
+            except (Rejected, DbtBroken):
+                # Without a delete, say, two rows have one key. What was seen stays what was seen.
                 return found
             reason = "where rows are only appended" if pair.kind in APPENDING else "without the change"
             for id_ in wrong:
@@ -342,11 +342,10 @@ def settled(
         if cells is None:
             cells = {kind: CellOf(applicable=True, reason=reason) for kind in kinds}
         elif not any(cell.filled for cell in cells.values()):
+            tried = any(cell.trials for cell in cells.values())
+            reason = "it had no row in any trial" if tried else "no trial of it has run"
             for cell in cells.values():
-                tried = any(each.trials for each in cells.values())
-                cell.reason = cell.reason or (
-                    "it had no row in any trial" if tried else "no trial of it has run"
-                )
+                cell.reason = cell.reason or reason
                 cell.equal.clear()
                 cell.not_judged = 0
         found[id_] = cells

@@ -18,7 +18,7 @@ from campaign.dbt.search import DbtResult, settled
 from campaign.dbt.shown import decision_of, document
 from campaign.dbt.trials import Put, Round, Trial
 from campaign.errors import CampaignError
-from reports.dbt import dbt_junit, dbt_markdown, dbt_page, reproduce_sh
+from reports.dbt import dbt_junit, dbt_markdown, dbt_page, headline, reproduce_sh
 from tests.unit.dbt.projects import BASE, BY_COUNTRY, CUSTOMERS, ORDERS, SHOP, model
 from workload.outcomes.decision import Decision
 
@@ -94,9 +94,26 @@ def test_a_model_without_a_row_in_any_trial_is_not_judged() -> None:
     found = searched(cells)
     settled(found.facts, {BY_COUNTRY.id: cells}, [*cells])
     assert {cell.verdict for cell in cells.values()} == {CellVerdict.UNDECIDED}
+    empty = {kind: CellOf(applicable=True, equal=[None]) for kind in (ChangeKind.DELETED, ChangeKind.UPDATED)}
+    settled(found.facts, {BY_COUNTRY.id: empty}, [*empty])
+    assert {cell.reason for cell in empty.values()} == {"it had no row in any trial"}
+    untried = {ChangeKind.DELETED: CellOf(applicable=True)}
+    settled(found.facts, {BY_COUNTRY.id: untried}, [*untried])
+    assert untried[ChangeKind.DELETED].reason == "no trial of it has run"
     filled = {ChangeKind.DELETED: CellOf(applicable=True, equal=[None], filled=True)}
     settled(found.facts, {BY_COUNTRY.id: filled}, [*filled])
     assert filled[ChangeKind.DELETED].verdict is CellVerdict.EQUAL
+
+
+def test_the_headline_tells_nothing_promised_from_everything_may_happen() -> None:
+    cells = {ChangeKind.DELETED: CellOf(applicable=True, equal=[None], filled=True)}
+    for promises, due in ((None, "Nothing was promised; 0 differences"), ([], "No difference within")):
+        of = model("by_country", ORDERS.id, CUSTOMERS.id, promises=promises)
+        found = searched(cells, of)
+        found.comparisons = 1
+        shown = document(found, "shop", 1)
+        shown["decision"] = Decision.PASSED.value
+        assert headline(shown).startswith(due)
 
 
 def test_needs_are_one_sentence() -> None:

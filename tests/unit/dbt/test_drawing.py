@@ -157,13 +157,13 @@ def test_keys_of_sources_that_do_not_change_are_no_cause(seed: int) -> None:
     """Where the dimension changes, a NULL or a second row in the key of the facts would be another cause."""
     made = drawing(seed, CUSTOMERS)
     made.keys = {CUSTOMERS.id: ("id",), ORDERS.id: ("id",)}
-    made.merged = {ORDERS.id: frozenset({"id"})}
+    made.merged = {ORDERS.id: frozenset({"id", "amount"})}
     try:
         trial = draw(made, ChangeKind.DIMENSION_CHANGED, [ORDERS], rounds=3, models=1, late=LATE)
     except NotPossible:
         return
     ids = [put.row[0] for put in trial.start if put.source == ORDERS.id]
-    assert NULL not in ids
+    assert NULL not in {*ids, *(put.row[2] for put in trial.start if put.source == ORDERS.id)}
     assert len(ids) == len(set(ids)) > 0
 
 
