@@ -77,6 +77,8 @@ def read_found(folder: Path) -> tuple[FoundEngine, ...]:
         about = _table(head)
         bugs = tuple(_bug(file, head.parent.name) for file in sorted(head.parent.glob("*/found.toml")))
         engines.append(_made(FoundEngine, head, key=head.parent.name, bugs=bugs, **about))
+    if not any(engine.bugs for engine in engines):
+        raise CampaignError(f"{folder}: there is no bug in this folder; bugs lie in ENGINE/BUG/found.toml")
     return tuple(engines)
 
 
@@ -119,7 +121,12 @@ def check_found(bugs: Sequence[FoundBug], python: str = sys.executable) -> Itera
 def _run(bug: FoundBug, python: str) -> ProgramRun:
     try:
         done = subprocess.run(
-            [python, str(bug.program)], capture_output=True, text=True, timeout=SECONDS, check=False
+            [python, str(bug.program)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return ProgramRun(bug, Standing.UNKNOWN, f"no answer within {SECONDS} s")

@@ -53,10 +53,13 @@ class Turso(Adapter):
         import turso
 
         self._database = turso.connect(":memory:", experimental_features="views", isolation_level=None)
+        # The same tables without a view: whether a transaction fails because of one.
+        self._plain = turso.connect(":memory:", isolation_level=None)
 
     def create_table(self, table: Table, sql: str) -> None:
         """Creates a base table."""
         self._run(sql)
+        self._plain.cursor().execute(sql)
 
     def create_dynamic_table(self, table: DynamicTable, query: str) -> None:
         """Creates a materialized view with its contents. Raises Unsupported."""
@@ -66,11 +69,14 @@ class Turso(Adapter):
             raise Unsupported(str(error)) from error
 
     def commit(self, transaction: Transaction) -> None:
-        """Applies a transaction, which maintains the views. Raises RefreshFailed."""
+        """Applies a transaction, which maintains the views. Raises RefreshFailed if these make it fail."""
+        for text in ("BEGIN", *transaction.sql, "COMMIT"):
+            self._plain.cursor().execute(text)
         try:
             for text in ("BEGIN", *transaction.sql, "COMMIT"):
                 self._run(text)
         except Exception as error:
+            self._run("ROLLBACK")
             raise RefreshFailed(str(error)) from error
 
     def refresh(self, table: str, timestamp: int) -> None:

@@ -9,6 +9,7 @@ import click
 
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
+from campaign.files import write_text
 from campaign.found import Standing, check_found, page, read_found
 
 
@@ -29,7 +30,7 @@ def command(engines: tuple[str, ...], folder: str, checked: bool, python: str, w
         raise CampaignError(f"no bugs of {strangers[0]!r}; there are those of: {', '.join(known)}")
     chosen = [engine for engine in found if not engines or engine.key in engines]
     if write is not None:
-        Path(write).write_text(page(found), encoding="utf-8")
+        write_text(Path(write), page(found))
         return ExitCode.OK
     unknown = False
     for engine in chosen:

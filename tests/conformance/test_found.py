@@ -65,6 +65,12 @@ def test_what_a_program_says(tmp_path: Path, program: str, due: tuple[Standing, 
     assert shown.exit_code == (ExitCode.UNKNOWN if due[0] is Standing.UNKNOWN else ExitCode.OK)
 
 
+def test_a_folder_without_a_bug_is_no_answer(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(main, ["found", "--check", "--folder", str(tmp_path)])
+    assert shown.exit_code == ExitCode.MISUSE
+    assert "there is no bug in this folder" in shown.output
+
+
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(CampaignError, match="there is no such folder"):
         read_found(tmp_path / "none")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import pytest
 
 from campaign.judging.lane import Lane
-from engines.engine import Engine
+from engines import RefreshFailed, Transaction
+from engines.engine import Engine, opened
 from engines.turso import Turso
 from generators.fitting import fitted
 from generators.generate import scenario_at
 from generators.profiles import QUICK
+from workload.dml import Insert
 from workload.outcomes.results import OutcomeClass
+from workload.schema import Column, Table
 from workload.sql import Dialect
-from workload.types import Kind
+from workload.types import INT, Kind
 
 pytest.importorskip("turso")
 
@@ -24,6 +27,16 @@ def test_wrong_rows_are_found_and_nothing_else_goes_wrong() -> None:
     kinds = {outcome.outcome for outcome in outcomes}
     assert OutcomeClass.PRODUCT_FAILURE in kinds
     assert kinds <= {OutcomeClass.PRODUCT_FAILURE, OutcomeClass.PASSED, OutcomeClass.UNSUPPORTED}
+
+
+def test_a_transaction_that_fails_without_views_too_is_no_failure_of_a_view() -> None:
+    table = Table("r", (Column("a", INT),))
+    with opened(Turso) as adapter:
+        adapter.create_table(table, "CREATE TABLE r (a INTEGER PRIMARY KEY)")
+        rows = Transaction(1, (Insert("r", ((1,), (1,))),), {"r": table}, Dialect.SQLITE)
+        with pytest.raises(Exception, match="UNIQUE") as failed:
+            adapter.commit(rows)
+        assert not isinstance(failed.value, RefreshFailed)
 
 
 def test_the_limits_are_those_of_the_dialect() -> None:
