@@ -181,7 +181,10 @@ def _call_text(call: ir.Call, dialect: Dialect) -> str:
     fields: dict[str, str] = {"type": type_name(call.type, dialect), "args": ", ".join(args)}
     if call.function == "mul_decimal":
         fields["widened0"] = type_name(widened(call), dialect)
-    return function.template(dialect).format(*args, **fields)
+    template = function.template(dialect)
+    if not template:
+        raise WorkloadError(f"the function {call.function} has no text in {dialect.value}")
+    return template.format(*args, **fields)
 
 
 def widened(call: ir.Call) -> SqlType:

@@ -194,9 +194,8 @@ def test_query(query: Query, text: str) -> None:
 def test_every_template_uses_its_arguments() -> None:
     for name, function in FUNCTIONS.items():
         for dialect in Dialect:
-            try:
-                template = function.template(dialect)
-            except WorkloadError:
+            template = function.template(dialect)
+            if not template:
                 assert dialect is Dialect.SQLITE, name
                 continue
             used = set(re.findall(r"\{(\d)\}", template))
