@@ -6,11 +6,10 @@ Elsewhere DuckDB's is the only one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from engines.errors import shown
+from engines.errors import shown, sql_state
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
 from oracle.errors import OracleError, OracleQueryError
@@ -33,8 +32,9 @@ AMBIGUOUS = "has several right contents: an order in its text leaves rows equal;
 LIMIT_S = 20.0
 """Seconds that DuckDB has for one answer. It has no optimizer here, and people write joins of any size."""
 
-on_data = re.compile(r"^(Arithmetic|NumberFormat|DateTime|ArrayIndexOutOfBounds|SparkRuntime)Exception: \[")
-"""Errors of Spark that a query owes to its data; all others say nothing about a definition."""
+ON_DATA = ("21", "22", "P0001")
+"""How the SQLSTATE begins of an error that a query owes to its data: a scalar subquery with two rows, a data
+exception, `raise_error`. All other errors of Spark say nothing about a definition."""
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class Texts:
         try:
             rows = tuple(voice(table, timestamp))
         except Exception as error:
-            if on_data.match(shown(error)) is None:
+            if not sql_state(error).startswith(ON_DATA):
                 raise
             raise OracleQueryError(f"Spark: {shown(error)}") from error
         known = self.voices.setdefault(table, {SPARK, DUCKDB})
