@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, build_scope
 
 from given.script import BaseTable, Script, ScriptError, WrittenDefinition
-from given.translation import join_listed_relations
+from given.translation import qualified
 
 BaseColumn = tuple[str, str]
 """The name of a base table and of one of its columns."""
@@ -91,21 +90,10 @@ class Resolver:
 
     def resolve(self, written: WrittenDefinition) -> Resolved:
         """The definition with its columns resolved; where sqlglot cannot, without scopes and facts."""
-        schema: dict[str, object] = {
-            name: dict.fromkeys(facts, "STRING") for name, facts in self.known.items()
-        }
         sources = self.sources(written)
+        tree, translated = qualified(written.tree, self.known)
         try:
-            tree = qualify(
-                written.tree.copy(),
-                schema=schema,
-                dialect="databricks",
-                validate_qualify_columns=False,
-                quote_identifiers=False,
-                identify=False,
-            )
-            translated = tree if join_listed_relations(tree) else written.tree
-            scope = build_scope(tree)
+            scope = build_scope(tree) if tree is not written.tree else None
         except SqlglotError:
             tree, translated, scope = written.tree, written.tree, None
         facts = {} if scope is None else self.facts(scope)

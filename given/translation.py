@@ -6,9 +6,31 @@ remains, the campaign says that two engines differ, and blames neither.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.qualify import qualify
+
+
+def qualified(tree: exp.Expr, columns: Mapping[str, Iterable[str]]) -> tuple[exp.Expr, exp.Expr]:
+    """The query with a relation's name before each column, and the form of it that DuckDB can evaluate.
+
+    `columns`: those of the relations, by name. Both are `tree` itself where sqlglot cannot resolve it.
+    """
+    schema: dict[str, object] = {name: dict.fromkeys(of, "STRING") for name, of in columns.items()}
+    try:
+        resolved = qualify(
+            tree.copy(),
+            schema=schema,
+            dialect="databricks",
+            validate_qualify_columns=False,
+            quote_identifiers=False,
+            identify=False,
+        )
+    except SqlglotError:
+        return tree, tree
+    return resolved, resolved if join_listed_relations(resolved) else tree
 
 
 def duckdb_text(tree: exp.Expr) -> str:

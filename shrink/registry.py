@@ -50,6 +50,8 @@ REDUCTIONS = (*BEFORE_HISTORY, *AFTER_HISTORY)
 """Every reduction that needs only the scenario. To add one, write a function and list it in its file."""
 
 
-def all_reductions(source_rows: history.SourceRows) -> tuple[Reduction, ...]:
-    """`REDUCTIONS` and, between its two halves, the one that replaces a history by the rows it leads to."""
-    return (*BEFORE_HISTORY, history.folding(source_rows), *AFTER_HISTORY)
+def all_reductions(
+    source_rows: history.SourceRows, smaller_texts: definitions.SmallerTexts
+) -> tuple[Reduction, ...]:
+    """`REDUCTIONS`, and those that ask somebody else: who reads texts, or knows the rows of a history."""
+    return (*BEFORE_HISTORY, definitions.cutting(smaller_texts), history.folding(source_rows), *AFTER_HISTORY)

@@ -171,7 +171,7 @@ def _without_parts(node: ir.Node) -> int:
         case ir.With() | ir.Cte():
             return 20
         case ir.Verbatim(text):
-            return len(text)
+            return len("".join(text.split()))
         case ir.Limited(_, order, count, offset):
             return 30 + 2 * len(order) + count + (5 + offset) * (offset > 0)
         case _:

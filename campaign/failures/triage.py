@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from campaign.judging.lane import Lane
 from generators.fitting import is_within
+from given.cuts import smaller_texts
 from oracle.delayed_view import DelayedView
 from oracle.errors import OracleError
 from shrink import Shrunk, shrink
@@ -33,7 +34,7 @@ def source_rows(scenario: Scenario, at: int) -> Mapping[str, tuple[Row, ...]] | 
         return None
 
 
-REDUCTIONS = all_reductions(source_rows)
+REDUCTIONS = all_reductions(source_rows, smaller_texts)
 """Every way to make a scenario smaller."""
 
 

@@ -1,14 +1,23 @@
-"""Fewer definitions: only what one dynamic table needs, then without each that nothing reads."""
+"""Fewer definitions: what one dynamic table needs, then without each that nothing reads; smaller texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Protocol
 
 from shrink.reduction import Reduction
-from shrink.rewrite import put_at
-from workload.query import names_read, with_sources
+from shrink.rewrite import definition_queries, put_at
+from workload.query import Verbatim, names_read, with_sources
 from workload.scenario import Create, Drop, DynamicTable, Redefine, Refresh, Scenario, renamed
+from workload.scope import Catalog
+
+
+class SmallerTexts(Protocol):
+    """Who reads texts, for this package cannot."""
+
+    def __call__(self, query: Verbatim, known: Catalog, /, *, columns: bool) -> Iterator[Verbatim]:
+        """The query with one part less, once for each part. `columns`: an output column may go."""
 
 
 def without_definitions(scenario: Scenario, names: frozenset[str]) -> Scenario:
@@ -114,6 +123,21 @@ def other_style(scenario: Scenario) -> Iterator[Scenario]:
 
 
 FEW_STYLES = 8
+
+
+def cutting(smaller: SmallerTexts) -> Reduction:
+    """The reduction that takes parts from definitions given as text, as `smaller` offers them."""
+
+    def candidates(scenario: Scenario) -> Iterator[Scenario]:
+        read = {name for definition in scenario.definitions for name in names_read(definition.query)}
+        sites = zip(definition_queries(scenario), reversed(scenario.definitions), strict=True)
+        for site, definition in sites:
+            if isinstance(site.node, Verbatim):
+                known = {name: columns for name, columns in site.catalog.items() if name != definition.name}
+                yield from map(site.put, smaller(site.node, known, columns=definition.name not in read))
+
+    return Reduction("cut the text of a definition", candidates)
+
 
 REDUCTIONS = (
     Reduction("plain text", plain_text, cheap=True),

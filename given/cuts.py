@@ -1,0 +1,125 @@
+"""Smaller texts of a definition that fails: one with a condition, a join, a column or a clause less.
+
+No cut changes the type of a column that stays, for the types are not asked for again: sides of UNION and
+branches of CASE are left alone. A text that no longer means anything is refused by whoever judges it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from given.translation import conjuncts, duckdb_text, qualified
+from workload.query import Derived, Named, Verbatim
+from workload.scope import Catalog
+
+Edit = Callable[[exp.Expr], object]
+"""Takes a part from a node, in place."""
+
+
+def smaller_texts(query: Verbatim, known: Catalog, *, columns: bool) -> Iterator[Verbatim]:
+    """The query with one part less, once for each part, from the outside in.
+
+    `columns`: whether an output column may go, because nothing else reads the table.
+    """
+    try:
+        tree = sqlglot.parse_one(query.text, read="databricks")
+    except SqlglotError:
+        return
+    names = {name: [column.name for column in of] for name, of in known.items()}
+    for number, node in enumerate(tree.walk()):
+        for edit in _edits(node, names):
+            yield from _edited(query, tree, partial(_at, number, edit), names)
+    if columns and isinstance(tree, exp.Select) and not tree.is_star and len(query.columns) > 1:
+        for place in reversed(range(len(query.columns))):
+            fewer = replace(query, columns=(*query.columns[:place], *query.columns[place + 1 :]))
+            yield from _edited(fewer, tree, partial(_drop, "expressions", place), names)
+
+
+def _edited(
+    query: Verbatim, tree: exp.Expr, edit: Edit, names: Mapping[str, Sequence[str]]
+) -> Iterator[Verbatim]:
+    """Yields the query with the text that an edit leaves, where it can be read again."""
+    cut = tree.copy()
+    edit(cut)
+    with suppress(SqlglotError):
+        text = cut.sql("databricks", comments=False)
+        again = sqlglot.parse_one(text, read="databricks")
+        read = {table.name.lower() for table in again.find_all(exp.Table)}
+        sources = tuple(each for each in query.sources if _name(each) in read)
+        yield replace(query, text=text, translated=duckdb_text(qualified(again, names)[1]), sources=sources)
+
+
+def _name(source: Named | Derived) -> str:
+    return source.name if isinstance(source, Named) else source.alias
+
+
+def _at(number: int, edit: Edit, tree: exp.Expr) -> None:
+    edit(list(tree.walk())[number])
+
+
+def _edits(node: exp.Expr, names: Mapping[str, Sequence[str]]) -> Iterator[Edit]:
+    """What may be taken from a node."""
+    match node:
+        case exp.Where() | exp.Having() | exp.Qualify():
+            yield lambda clause: clause.pop()
+        case exp.And() | exp.Or():
+            yield lambda connected: connected.replace(connected.this)
+            yield lambda connected: connected.replace(connected.expression)
+        case exp.With():
+            for place in range(len(node.expressions)):
+                yield partial(_drop_cte, place)
+        case exp.Group():
+            for place in range(len(node.expressions) if len(node.expressions) > 1 else 0):
+                yield partial(_drop, "expressions", place)
+        case exp.Select():
+            yield from _edits_of_block(node, names)
+        case _:
+            return
+
+
+def _edits_of_block(select: exp.Select, names: Mapping[str, Sequence[str]]) -> Iterator[Edit]:
+    for place, join in enumerate(select.args.get("joins") or ()):
+        yield partial(_drop_join, place, tuple(names.get(join.this.name.lower(), ())))
+    if select.args.get("distinct"):
+        yield lambda block: block.set("distinct", None)
+    if select.args.get("order") and not select.args.get("limit"):
+        yield lambda block: block.set("order", None)
+    if select.parent is not None and not select.is_star:
+        for place in range(len(select.expressions) if len(select.expressions) > 1 else 0):
+            yield partial(_drop, "expressions", place)
+
+
+def _drop(part: str, place: int, node: exp.Expr) -> None:
+    node.set(part, [each for n, each in enumerate(node.args[part]) if n != place])
+
+
+def _drop_cte(place: int, node: exp.Expr) -> None:
+    if len(node.expressions) > 1:
+        _drop("expressions", place, node)
+    else:
+        node.pop()
+
+
+def _drop_join(place: int, columns: Sequence[str], select: exp.Expr) -> None:
+    """Drops a join, and the conditions of WHERE that read its relation."""
+    alias = select.args["joins"][place].alias_or_name
+    _drop("joins", place, select)
+    where = select.args.get("where")
+    if where is None:
+        return
+    remaining = [each for each in conjuncts(where.this) if not _reads(each, alias, columns)]
+    select.set("where", exp.Where(this=exp.and_(*remaining, copy=False)) if remaining else None)
+
+
+def _reads(condition: exp.Expr, alias: str, columns: Sequence[str]) -> bool:
+    return any(
+        column.table == alias if column.table else column.name.lower() in columns
+        for column in condition.find_all(exp.Column)
+    )
