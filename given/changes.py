@@ -10,7 +10,8 @@ from typing import Any
 
 from given.near import around
 from given.script import BaseTable, Script, ScriptError
-from workload.types import Value
+from workload.schema import Clock
+from workload.types import BOOLEAN, Kind, SqlType, Value
 
 FILE = "dvs.toml"
 
@@ -24,7 +25,12 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 }
 """Words for some of them; a table that is `fixed` keeps its first rows."""
 
-KEYS = ("changes", "updated", "rows", "values")
+KEYS = ("changes", "updated", "rows", "values", "clock", "late_by")
+
+CLOCKS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.INT, Kind.BIGINT, Kind.SMALLINT})
+"""The kinds of columns that may grow."""
+
+SECONDS: Mapping[str, int] = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,13 +39,15 @@ class Changes:
 
     `statements`: those that it gets, None for all; its first rows are inserted in any case. `updated`: the
     columns that UPDATE and MERGE may change; None for all. `rows`: the least and the most first rows; None
-    as the profile says. `values`: all that a column may hold, by name; NULL is not among them.
+    as the profile says. `values`: all that a column may hold, by name; NULL is not among them. `clock`: the
+    column that grows.
     """
 
     statements: tuple[str, ...] | None = None
     updated: tuple[str, ...] | None = None
     rows: tuple[int, int] | None = None
     values: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    clock: Clock | None = None
 
     @property
     def got(self) -> frozenset[str]:
@@ -108,7 +116,27 @@ def _changes(about: Mapping[str, Any], base: BaseTable, where: str) -> Changes:
         updated=None if updated is None else tuple(updated),
         rows=None if rows is None else (rows[0], rows[1]),
         values=values,
+        clock=_clock(about, known, where),
     )
+
+
+def _clock(about: Mapping[str, Any], known: Mapping[str, SqlType], where: str) -> Clock | None:
+    if "clock" not in about:
+        if "late_by" in about:
+            raise ScriptError(f"{where}: late_by without clock; name the column that grows: clock = COLUMN")
+        return None
+    name, late = about["clock"], about.get("late_by", 0)
+    if known.get(name, BOOLEAN).kind not in CLOCKS:
+        raise ScriptError(f"{where}: clock is {name!r}; write a column of a time or of whole numbers")
+    if known[name].kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
+        number, _, unit = str(late).partition(" ")
+        seconds = SECONDS.get(unit.removesuffix("s"), 0) if number.isdigit() else 0
+        if late != 0 and not seconds:
+            raise ScriptError(f'{where}: late_by is {late!r}; write a time such as "3 days" or "10 minutes"')
+        late = int(number) * seconds // (SECONDS["day"] if known[name].kind is Kind.DATE else 1)
+    elif type(late) is not int or late < 0:
+        raise ScriptError(f"{where}: late_by is {late!r}; {name} is a number, so write a whole number")
+    return Clock(name, late)
 
 
 def _statements(said: Any, where: str) -> tuple[str, ...]:

@@ -237,6 +237,7 @@ class Values:
             ),
             statements=changes.statements,
             updated=changes.updated,
+            clock=changes.clock,
         )
         return GivenTable(replace(table, promises=promises), tuple(domains), changes.rows)
 

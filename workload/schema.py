@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 
-from workload.types import SqlType
+from workload.types import SqlType, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +34,47 @@ class RowCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class Clock:
+    """A column that grows: no row comes that is older than the newest one by more than `late`.
+
+    `late` counts days of a DATE, seconds of a TIMESTAMP, and units of a number.
+    """
+
+    column: str
+    late: int = 0
+
+    def earliest(self, newest: Value) -> Value:
+        """The oldest value that may come after the newest one. Raises TypeError for what is no clock."""
+        return moved(newest, -self.late)
+
+
+def moved(value: Value, by: int) -> Value:
+    """A value of a clock so many days, seconds or units later; the same where time ends there.
+
+    Raises TypeError for another value.
+    """
+    try:
+        match value:
+            case dt.datetime():
+                return value + dt.timedelta(seconds=by)
+            case dt.date():
+                return value + dt.timedelta(days=by)
+            case int() if not isinstance(value, bool):
+                return value + by
+            case _:
+                raise TypeError(f"{value!r} is no value of a clock")
+    except OverflowError:
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Promises:
     """What whoever owns a table promises of its rows, after each commit; random tables promise nothing.
 
     `keys`: columns whose values differ between all rows, the primary key first. `required`: columns that are
     never NULL. `statements`: those that the table gets after its first rows, such as "insert"; None for all.
-    `updated`: the columns that UPDATE and MERGE change; None for all. A promise that names a column or a
-    table that a scenario lacks says nothing.
+    `updated`: the columns that UPDATE and MERGE change; None for all. `clock`: a column that grows, after the
+    first rows. A promise that names a column or a table that a scenario lacks says nothing.
     """
 
     keys: tuple[tuple[str, ...], ...] = ()
@@ -48,6 +83,7 @@ class Promises:
     checks: tuple[RowCheck, ...] = ()
     statements: tuple[str, ...] | None = None
     updated: tuple[str, ...] | None = None
+    clock: Clock | None = None
 
     def admits(self, statement: str) -> bool:
         """Whether the table gets a kind of statement after its first rows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Set
 from dataclasses import replace
-from typing import assert_never
+from typing import Any, assert_never
 
 from workload.dml import (
     Assignment,
@@ -98,6 +98,7 @@ def _check_steps(scenario: Scenario) -> None:
     live: set[str] = set()
     created: set[str] = set()
     commit_times: set[int] = set()
+    newest: dict[str, Value] = {}
     for number, step in enumerate(scenario.steps):
         where = f"step {number}"
         if step.at <= last:
@@ -109,7 +110,7 @@ def _check_steps(scenario: Scenario) -> None:
                 for statement in statements:
                     if statement.table not in tables:
                         raise WorkloadError(f"{where}: no base table named {statement.table}")
-                    _check_statement(statement, tables[statement.table], where, commit_times)
+                    _check_statement(statement, tables[statement.table], where, commit_times, newest)
                 commit_times.add(at)
             case Create(_, name):
                 if name in created:
@@ -245,9 +246,39 @@ def _check_promised(statement: Dml, promises: Promises, where: str) -> None:
                 raise WorkloadError(f"{where}: {each.column} is never updated, by the promises of the table")
 
 
-def _check_statement(statement: Dml, table: Table, where: str, commit_times: set[int]) -> None:
+def is_too_late(statement: Dml, table: Table, newest: dict[str, Value]) -> bool:
+    """Whether a statement breaks the promise about a table's clock.
+
+    `newest`: the greatest value of the clock so far, by table; that of the statement is added. Statements
+    that write a table anew bring old rows back, and break no such promise.
+    """
+    clock = table.promises.clock
+    if clock is None or clock.column not in {column.name for column in table.columns}:
+        return False
+    position = table.position(clock.column)
+    match statement:
+        case Insert(_, rows) | Merge(_, _, rows, _, _):
+            written = [row[position] for row in rows]
+        case Update(_, assignments, _):
+            literals = ((each.column, each.value) for each in assignments)
+            written = [v.value for name, v in literals if name == clock.column and isinstance(v, Literal)]
+        case _:
+            return False
+    values: list[Any] = [value for value in written if value is not None]
+    known: Any = newest.get(table.name)
+    if not values:
+        return False
+    newest[table.name] = max(values) if known is None else max(known, *values)
+    return known is not None and min(values) < clock.earliest(known)
+
+
+def _check_statement(
+    statement: Dml, table: Table, where: str, commit_times: set[int], newest: dict[str, Value]
+) -> None:
     where = f"{where}, {type(statement).__name__} {table.name}"
     _check_promised(statement, table.promises, where)
+    if is_too_late(statement, table, newest):
+        raise WorkloadError(f"{where}: a row is later than the promises of the table allow")
     scope = {table.name: {column.name: column.type for column in table.columns}}
 
     def check(expr: Expr | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -24,8 +25,9 @@ from workload.dml import (
     Update,
 )
 from workload.query import Call, ColumnRef, Expr, Literal
-from workload.schema import ForeignKey
+from workload.schema import Clock, ForeignKey, moved
 from workload.types import BOOLEAN, NESTED, Kind, Row, Value, fits
+from workload.wellformed import is_too_late
 
 ATTEMPTS = 12
 """How often a statement is drawn again because it would break a promise."""
@@ -54,6 +56,9 @@ AGAIN_PERCENT = 20
 PARENT_PERCENT = 85
 """Percent of foreign keys that are drawn from the rows they refer to; others are NULL where they may be."""
 
+STEPS = (0, 1, 1, 60, 3600, 86400)
+"""How much newer than the newest row a row is whose clock has no value ahead that a definition names."""
+
 ORDERED = frozenset({Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DATE})
 """The kinds of values that Python and SQL order alike, with no value that is equal to none."""
 
@@ -63,7 +68,8 @@ class GivenStatements:
     """Draws transactions. `contents`: what the tables hold after those that were drawn before.
 
     `past`: for each table, what it held after each of its commits, by time; RESTORE goes back to one.
-    `witnesses`: those of the definitions that read the tables.
+    `witnesses`: those of the definitions that read the tables. `newest`: the greatest value so far of the
+    columns that grow, by table.
     """
 
     choices: Choices
@@ -73,6 +79,7 @@ class GivenStatements:
     contents: dict[str, tuple[Row, ...]] = field(default_factory=dict)
     past: dict[str, dict[int, tuple[Row, ...]]] = field(default_factory=dict)
     witnesses: Sequence[Witness] = ()
+    newest: dict[str, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for given in self.tables:
@@ -232,14 +239,19 @@ class GivenStatements:
 
         `first`: they are the first rows of a table, which even one that never changes has.
         """
-        before = dict(self.contents)
+        before, newest = dict(self.contents), dict(self.newest)
+        late = [is_too_late(each, self._table(each.table).table, self.newest) for each in drawn]
         for statement in drawn:
             self.contents[statement.table] = self._after(statement)
         # Promises hold after a commit, not between its statements, so this order is as good as the other.
         deleted = self._cascade(drawn[-1].table)
         changed = deleted if first else [*drawn, *deleted]
-        if broken_promise(self.tables, self.contents) or not all(map(self._is_admitted, changed)):
-            self.contents = before
+        if (
+            any(late)
+            or broken_promise(self.tables, self.contents)
+            or not all(map(self._is_admitted, changed))
+        ):
+            self.contents, self.newest = before, newest
             return False
         statements.extend([*drawn, *deleted])
         return True
@@ -350,10 +362,24 @@ class GivenStatements:
             present = self._present(domain)
             if present:
                 return {position: self.choices.pick(present)}
+        clock, newest = given.table.promises.clock, self.newest.get(given.table.name)
+        if clock is not None and newest is not None and given.table.position(clock.column) == position:
+            value = self._next(domain, clock, newest)
+            return {position: value if fits(value, given.table.columns[position].type) else newest}
         values = domain.values
         if 0 < domain.constants < len(values) and self.choices.chance(CONSTANT_PERCENT):
             values = values[: domain.constants]
         return dict(zip(domain.positions, self.choices.pick(values), strict=True))
+
+    def _next(self, domain: ColumnValues, clock: Clock, newest: Any) -> Value:
+        """A value for a column that grows: a little late, or the same, or later."""
+        earliest: Any = clock.earliest(newest)
+        ahead = [v for (v, *_) in domain.values if v is not None and earliest <= v] if domain.values else []
+        if ahead and (domain.closed or self.choices.chance(50)):
+            return self.choices.pick(ahead)
+        if clock.late and self.choices.chance(40):
+            return moved(newest, -self.choices.pick((1, clock.late, (clock.late + 1) // 2)))
+        return moved(newest, self.choices.pick(STEPS if isinstance(newest, dt.datetime) else STEPS[:3]))
 
     def _present(self, domain: ColumnValues) -> list[Value]:
         """The values that stand now in the columns that a column is compared with, and that it may have."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -137,3 +139,65 @@ def test_what_the_file_cannot_say_is_one_line(tmp_path: Path, said: str, message
         given(tmp_path, said)
     assert message in str(refused.value)
     assert "dvs.toml" in str(refused.value)
+
+
+CLOCKED = """
+CREATE TABLE trips (id INT PRIMARY KEY, day DATE, at TIMESTAMP, turn INT);
+CREATE DYNAMIC TABLE late AS
+  SELECT id, day FROM trips WHERE day >= DATE'2024-03-01' AND at > '2024-03-01 10:00:00';
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "position", "late"),
+    [
+        ('clock = "day"\nlate_by = "3 days"', 1, dt.timedelta(days=3)),
+        ('clock = "at"\nlate_by = "90 minutes"', 2, dt.timedelta(minutes=90)),
+        ('clock = "at"', 2, dt.timedelta()),
+        ('clock = "turn"\nlate_by = 2', 3, 2),
+    ],
+)
+def test_a_clock_grows_and_nothing_is_later_than_promised(
+    tmp_path: Path, said: str, position: int, late: Any
+) -> None:
+    (tmp_path / "a.sql").write_text(CLOCKED)
+    (tmp_path / "dvs.toml").write_text(f"[trips]\n{said}\n")
+    read = read_definitions(tmp_path, described, open_duckdb(), by_duckdb=True)
+    profile = replace(SMOKE, given=read)
+    grown = delayed = 0
+    for index in range(examples(40)):
+        newest: Any = None
+        for step in scenario_at(1, profile, index).steps:
+            for statement in step.statements if isinstance(step, Commit) else ():
+                match statement:
+                    case Insert(_, rows) | Merge(_, _, rows, _, _):
+                        clocks = [row[position] for row in rows]
+                    case Update(_, assignments, _):
+                        name = read.tables[0].table.columns[position].name
+                        clocks = [getattr(a.value, "value", None) for a in assignments if a.column == name]
+                    case _:
+                        continue
+                known = [value for value in clocks if value is not None]
+                assert newest is None or all(value >= newest - late for value in known)
+                grown += newest is not None and any(value > newest for value in known)
+                delayed += newest is not None and any(value < newest for value in known)
+                newest = max([*known, *([] if newest is None else [newest])], default=None)
+    assert grown
+    assert delayed or not late
+
+
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [
+        ('late_by = "3 days"', "late_by without clock"),
+        ('clock = "nothing"', "clock is 'nothing'; write a column of a time or of whole numbers"),
+        ('clock = "day"\nlate_by = "soon"', "late_by is 'soon'; write a time such as"),
+        ('clock = "turn"\nlate_by = "3 days"', "turn is a number, so write a whole number"),
+        ('clock = "turn"\nlate_by = -1', "turn is a number, so write a whole number"),
+    ],
+)
+def test_a_clock_that_cannot_be_is_one_line(tmp_path: Path, said: str, what: str) -> None:
+    (tmp_path / "a.sql").write_text(CLOCKED)
+    (tmp_path / "dvs.toml").write_text(f"[trips]\n{said}\n")
+    with pytest.raises(ScriptError, match=what):
+        read_definitions(tmp_path, described, open_duckdb(), by_duckdb=True)

@@ -69,7 +69,7 @@ from workload.scenario import (
     Scenario,
     View,
 )
-from workload.schema import ForeignKey, Promises, RowCheck
+from workload.schema import Clock, ForeignKey, Promises, RowCheck
 from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP_NTZ, TINYINT, decimal
 
 PRICE = decimal(10, 2)
@@ -204,6 +204,7 @@ PROMISES = Promises(
     required=("k",),
     checks=(RowCheck(("k",), "k > 0"),),
     foreign=(ForeignKey(("k",), "p", ("k",)),),
+    clock=Clock("k", late=1),
 )
 
 GIVEN_SHOP = Scenario(
