@@ -102,6 +102,7 @@ class JudgedDefinitionDocument(TypedDict):
     line: int
     text: str
     mode: str
+    refreshes: Counts
     coverage: float
     voices: Sequence[str]
     scenarios: int

@@ -26,6 +26,7 @@ DOCUMENTS: Mapping[str, Any] = {
     "dbt": documents.DbtDocument,
     "doctor": documents.DoctorDocument,
     "explain": documents.ExplanationDocument,
+    "explain-definitions": Mapping[str, documents.ExplanationDocument],
     "fuzz": documents.RunDocument,
     "gate": documents.GateDocument,
     "mutants": documents.HuntsDocument,

@@ -25,7 +25,7 @@ from campaign.judging.probes import with_probes
 from campaign.judging.recording import RECORDING, Recording
 from campaign.judging.run_history import observe
 from campaign.judging.statements import statements_met
-from campaign.judging.texts import AMBIGUOUS, LIMIT_S, MODE, VOICE, Texts, Voice
+from campaign.judging.texts import AMBIGUOUS, LIMIT_S, MODE, REFRESH, VOICE, Texts, Voice
 from campaign.judging.vote import INCREMENTAL_BUG, OwnError, Vote, count_votes, no_own_error
 from engines.errors import LONGEST, shown
 from generators.coverage import operators
@@ -635,6 +635,9 @@ def judge(
             **{f"state: {name}": count for name, count in reached.items()},
             **{f"dml: {name}": count for name, count in met.items()},
             **actions,
+            **Counter(
+                f"{REFRESH}{each.table} / {each.action.value}" for each in shown if each.table in given
+            ),
             **taken,
             **modes,
             **{

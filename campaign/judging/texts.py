@@ -24,8 +24,8 @@ SPARK, DUCKDB = "spark", "duckdb"
 VOICES = (SPARK, DUCKDB)
 """Who may say what a text means: Spark, by the text itself, and DuckDB, by a translation."""
 
-MODE, VOICE = "mode: ", "voice: "
-"""Begin the names under which an outcome counts how a table is maintained, and who judged it."""
+MODE, REFRESH, VOICE = "mode: ", "refresh: ", "voice: "
+"""Begin the names by which an outcome counts how a table is maintained, and refreshed, and who judged it."""
 
 AMBIGUOUS = "has several right contents: an order in its text leaves rows equal; add columns to the order"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import assert_never
 
-from campaign.judging.texts import MODE, VOICE, VOICES
+from campaign.judging.texts import MODE, REFRESH, VOICE, VOICES
 from generators.given.model import Given, Goal, Happening
 from oracle.bag import canonical_row
 from oracle.delayed_view import DelayedView
@@ -191,6 +191,11 @@ def definitions_judged(
             line=line,
             text=render_query(table.query, Dialect.SPARK),
             mode="/".join(modes),
+            refreshes={
+                key.removeprefix(begin): count
+                for key, count in sorted(reached.items())
+                if key.startswith(begin := f"{REFRESH}{table.name} / ")
+            },
             coverage=round(share, 3),
             voices=tuple(voices),
             scenarios=scenarios,

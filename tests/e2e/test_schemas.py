@@ -26,6 +26,7 @@ PRINTED = {
     "check": "check examples/histories/refresh-hides-read-skew.adya --json",
     "compare": "compare rules rules+fault=filter-drops-old-half --scenarios 3 --json",
     "explain": "explain 'SELECT a FROM r WHERE a > 1' --table 'r(a INT)' --json",
+    "explain-definitions": "explain --definitions examples/your_own --no-spark --json",
     "fuzz": "fuzz --scenarios 6 --workers 1 --fault filter-drops-old-half --shrink 1 --out {out} --json",
     "mutants": "mutants --kind intents --fault intents-one-pass --json",
     "operators": "operators --json",

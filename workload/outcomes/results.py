@@ -236,9 +236,10 @@ class JudgedDefinition:
     """A definition that somebody else wrote, in a campaign over such definitions.
 
     `file`, `line`, `text`: where its query begins, and the query. `mode`: INCREMENTAL or FULL, as the engine
-    maintains it. `coverage`: the share of the `goals` of its text that random data reached; `missing`: the
-    others, in words, each with its line, 0 where it has none. `voices`: who said what the text means, and
-    agreed. `scenarios`: how many had it. `reason`: why it was not judged; empty where it was.
+    maintains it. `refreshes`: how many there were of each action. `coverage`: the share of the `goals` of its
+    text that random data reached; `missing`: the others, in words, each with its line, 0 where it has none.
+    `voices`: who said what the text means, and agreed. `scenarios`: how many had it. `reason`: why it was not
+    judged; empty where it was.
     """
 
     file: str = ""
@@ -246,6 +247,7 @@ class JudgedDefinition:
     text: str = ""
 
     mode: str = ""
+    refreshes: Mapping[str, int] = field(default_factory=dict)
     coverage: float = 0.0
     voices: tuple[str, ...] = ()
     scenarios: int = 0
