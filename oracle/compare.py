@@ -56,7 +56,8 @@ def difference(columns: tuple[Column, ...], expected: Bag, actual: Bag) -> Diffe
 
 
 def _stored(columns: Sequence[Column]) -> list[Column]:
-    return [replace(column, type=column.type.stored) for column in columns]
+    # SQL compares names without their case, and scenarios have small letters only; a user's text may not.
+    return [Column(column.name.lower(), column.type.stored) for column in columns]
 
 
 def _kind(expected: Bag, actual: Bag, signed: Bag) -> DifferenceKind:
@@ -71,5 +72,5 @@ def _kind(expected: Bag, actual: Bag, signed: Bag) -> DifferenceKind:
 
 
 def _described(columns: Sequence[Column]) -> Bag:
-    rows = [(position, column.name, str(column.type)) for position, column in enumerate(columns)]
+    rows = [(position, column.name.lower(), str(column.type)) for position, column in enumerate(columns)]
     return Bag.of(rows, [column.type for column in SCHEMA_COLUMNS])

@@ -72,3 +72,10 @@ def test_a_schema_difference_shows_the_columns_that_differ() -> None:
 
 def test_the_example_in_the_documentation_holds() -> None:
     assert doctest.testmod(oracle.compare) == doctest.TestResults(failed=0, attempted=3)
+
+
+def test_names_are_compared_as_sql_compares_them() -> None:
+    """A user's text may say AS TotalPrice; scenarios have small letters."""
+    rows = [(1,)]
+    assert compare([Column("totalprice", INT)], rows, [Column("TotalPrice", INT)], rows) is None
+    assert compare([Column("totalprice", INT)], rows, [Column("total_price", INT)], rows) is not None
