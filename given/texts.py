@@ -1,7 +1,8 @@
-"""Smaller texts of a definition that fails: one with a condition, a join, a column or a clause less.
+"""What a failure needs of the texts of definitions: smaller texts, and the operators in them.
 
-No cut changes the type of a column that stays, for the types are not asked for again: sides of UNION and
-branches of CASE are left alone. A text that no longer means anything is refused by whoever judges it.
+A smaller text has a condition, a join, a column or a clause less. No cut changes the type of a column that
+stays, for the types are not asked for again: sides of UNION and branches of CASE are left alone. A text that
+no longer means anything is refused by whoever judges it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from given.translation import conjuncts, duckdb_text, qualified
+from workload.operators import Operator
 from workload.query import Derived, Named, Verbatim
 from workload.scope import Catalog
 
@@ -40,6 +42,58 @@ def smaller_texts(query: Verbatim, known: Catalog, *, columns: bool) -> Iterator
         for place in reversed(range(len(query.columns))):
             fewer = replace(query, columns=(*query.columns[:place], *query.columns[place + 1 :]))
             yield from _edited(fewer, tree, partial(_drop, "expressions", place), names)
+
+
+def operators_in(text: str) -> list[Operator]:
+    """The operators of a text, each as often as it occurs; none of a text that sqlglot cannot read."""
+    try:
+        tree = sqlglot.parse_one(text, read="databricks")
+    except SqlglotError:
+        return []
+    return [operator for node in tree.walk() for operator in _operators(node)]
+
+
+OF_CLASS: Mapping[type[exp.Expr], Operator] = {
+    exp.Where: Operator.FILTER,
+    exp.Having: Operator.FILTER,
+    exp.Qualify: Operator.FILTER,
+    exp.Window: Operator.WINDOW,
+    exp.Limit: Operator.LIMIT,
+    exp.Explode: Operator.EXPLODE,
+    exp.Posexplode: Operator.EXPLODE,
+}
+"""The operators that a node of sqlglot is, whatever stands in it."""
+
+
+def _operators(node: exp.Expr) -> Iterator[Operator]:
+    if type(node) in OF_CLASS:
+        yield OF_CLASS[type(node)]
+    match node:
+        case exp.Join(kind="SEMI" | "ANTI" | "CROSS" as kind):
+            yield Operator(f"{kind.lower()} join")
+        case exp.Join():
+            yield Operator(f"{(node.side or 'inner').lower()} join")
+        case exp.Exists() | exp.In() if isinstance(node, exp.Exists) or node.args.get("query"):
+            yield Operator.ANTI_JOIN if isinstance(node.parent, exp.Not) else Operator.SEMI_JOIN
+        case exp.SetOperation():
+            yield Operator(f"{type(node).__name__.lower()}{'' if node.args.get('distinct') else ' all'}")
+        case exp.Group():
+            several = node.find(exp.Rollup, exp.Cube, exp.GroupingSets)
+            yield Operator.GROUPING_SETS if several else Operator.GROUPED_AGGREGATION
+        case exp.Select() if not node.args.get("group") and any(map(_aggregates, node.selects)):
+            yield Operator.SCALAR_AGGREGATION
+        case exp.Distinct() if isinstance(node.parent, exp.Select):
+            yield Operator.DISTINCT
+        case _:
+            return
+
+
+def _aggregates(item: exp.Expr) -> bool:
+    """Whether an item has an aggregate of its own block, and no window's."""
+    stops = (exp.Window, exp.Subquery)
+    return any(
+        isinstance(each, exp.AggFunc) for each in item.walk(prune=lambda each: isinstance(each, stops))
+    )
 
 
 def _edited(

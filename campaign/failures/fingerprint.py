@@ -8,6 +8,7 @@ from enum import Enum
 
 from campaign.failures.triage import SHRINKABLE
 from generators import coverage
+from given.texts import operators_in
 from workload.operators import Operator, written_operators
 from workload.outcomes.results import Check, Fingerprint, Outcome
 from workload.query import (
@@ -19,8 +20,10 @@ from workload.query import (
     Item,
     Named,
     Query,
+    Verbatim,
     blocks,
     expressions_of,
+    row_sources,
     subexpressions,
     walk,
 )
@@ -127,11 +130,15 @@ def names_in(scenario: Scenario) -> set[str]:
 def query_operators(query: Query) -> list[str]:
     """The operators of a query, each as often as it occurs, and its aggregate functions once each.
 
-    A projection counts only where it computes, and COUNT(*), the simplest aggregate, does not count.
+    A projection counts only where it computes, and COUNT(*), the simplest aggregate, does not count. Those of
+    a given text are read off the text.
     """
     computing = [name for name in written_operators(query) if name is Operator.PROJECTION]
     names = [name for name in coverage.operators(query) if name is not Operator.PROJECTION]
-    return [*names, *computing, *sorted(aggregates(query))]
+    written = [
+        name for node in row_sources(query) if isinstance(node, Verbatim) for name in operators_in(node.text)
+    ]
+    return [*names, *written, *computing, *sorted(aggregates(query))]
 
 
 def aggregates(query: Query) -> set[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from campaign.judging.lane import Lane
 from generators.fitting import is_within
-from given.cuts import smaller_texts
+from given.texts import smaller_texts
 from oracle.delayed_view import DelayedView
 from oracle.errors import OracleError
 from shrink import Shrunk, shrink

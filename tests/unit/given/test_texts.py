@@ -1,8 +1,10 @@
-"""Smaller texts of a definition that fails."""
+"""Smaller texts of a definition that fails, and the operators in one."""
 
 from __future__ import annotations
 
-from given.cuts import smaller_texts
+import pytest
+
+from given.texts import operators_in, smaller_texts
 from workload.query import Named, Verbatim
 from workload.schema import Column
 from workload.types import INT
@@ -75,3 +77,26 @@ def test_clauses_and_what_stands_inside() -> None:
 def test_what_has_a_type_of_its_parts_stays() -> None:
     assert texts("SELECT CASE WHEN id = 1 THEN 1 WHEN id = 2 THEN 2 END AS x FROM sales", "x") == []
     assert texts("SELECT id FROM sales UNION ALL SELECT shop FROM sales", "id") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "operators"),
+    [
+        ("SELECT a FROM r JOIN s ON r.k = s.k LEFT JOIN t USING (k)", ["inner join", "left join"]),
+        (
+            "SELECT a FROM r WHERE EXISTS (SELECT 1 FROM s) AND a NOT IN (SELECT b FROM s)",
+            ["anti join", "filter", "semi join"],
+        ),
+        ("SELECT a, COUNT(*) FROM r GROUP BY a HAVING COUNT(*) > 1", ["filter", "grouped aggregation"]),
+        ("SELECT COUNT(*) OVER (PARTITION BY a) FROM r", ["window"]),
+        ("SELECT MAX(a) FROM r", ["scalar aggregation"]),
+        ("SELECT a FROM r GROUP BY CUBE (a)", ["grouping sets"]),
+        ("SELECT DISTINCT a FROM r UNION ALL SELECT a FROM s", ["distinct", "union all"]),
+        ("SELECT a FROM r EXCEPT SELECT a FROM s", ["except"]),
+        ("SELECT a FROM r LEFT ANTI JOIN s ON r.k = s.k CROSS JOIN t", ["anti join", "cross join"]),
+        ("SELECT a FROM r ORDER BY a LIMIT 3", ["limit"]),
+        ("SELECT WHERE FROM", []),
+    ],
+)
+def test_the_operators_of_a_text(text: str, operators: list[str]) -> None:
+    assert sorted(operators_in(text)) == operators
