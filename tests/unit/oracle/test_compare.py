@@ -8,6 +8,8 @@ import oracle.compare
 from oracle.compare import compare
 from tests.unit.oracle.words import columns, rows
 from workload.outcomes.results import Difference, DifferenceKind
+from workload.schema import Column
+from workload.types import INT
 
 SALES = columns("city STRING, total BIGINT")
 
@@ -76,6 +78,6 @@ def test_the_example_in_the_documentation_holds() -> None:
 
 def test_names_are_compared_as_sql_compares_them() -> None:
     """A user's text may say AS TotalPrice; scenarios have small letters."""
-    rows = [(1,)]
-    assert compare([Column("totalprice", INT)], rows, [Column("TotalPrice", INT)], rows) is None
-    assert compare([Column("totalprice", INT)], rows, [Column("total_price", INT)], rows) is not None
+    one = [(1,)]
+    assert compare([Column("totalprice", INT)], one, [Column("TotalPrice", INT)], one) is None
+    assert compare([Column("totalprice", INT)], one, [Column("total_price", INT)], one) is not None
