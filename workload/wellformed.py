@@ -373,8 +373,8 @@ def _check_column_name(name: str, where: str) -> None:
     # A column of a text or of a table is rendered in quotes where it is no plain word.
     if not column_pattern.fullmatch(name) or name != name.lower():
         raise WorkloadError(
-            f"{where}: {name!r} is no name of a column here; use small letters, digits and other signs, but "
-            "no blanks, quotes or any of ,;{}()=\\"
+            f"{where}: {name!r} is no name of a column here; name it by AS with small letters, digits and "
+            "other signs, but no blanks, quotes or any of ,;{}()=\\"
         )
 
 
