@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -86,6 +87,7 @@ class Driver:
                 "install dbt-core and dbt-duckdb there"
             ) from error
         os.environ.update(DBT_SEND_ANONYMOUS_USAGE_STATS="false", DO_NOT_TRACK="1")
+        search_once()
         project, work = Path(request["project"]).resolve(), Path(request["work"])
         if not project.is_dir():
             raise Refused(f"{project}: there is no such folder")
@@ -299,6 +301,21 @@ class Driver:
             connection = duckdb.connect(request["database"], read_only=True)
         with connection:
             return {"tables": described_tables(connection)}
+
+
+def search_once() -> None:
+    """Spares every command of dbt two searches, a fifth of its time: what they find stays the same.
+
+    One reads the whole call stack for the module that asks for a setting of the adapter, which only an event
+    that is not shown names; the other lists every installed library to find plugins.
+    """
+    with suppress(ImportError, AttributeError):  # A dbt that is built otherwise stays as it is.
+        from dbt.plugins.manager import PluginManager
+        from dbt_common.behavior_flags import BehaviorFlagRendered
+
+        BehaviorFlagRendered._default_source = staticmethod(lambda: "")  # noqa: SLF001
+        modules = PluginManager.get_prefixed_modules()
+        PluginManager.get_prefixed_modules = classmethod(lambda _: modules)
 
 
 def place_of(error: Any) -> str:
