@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
+import threading
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,10 +36,45 @@ def quiet_end() -> None:
 atexit.register(quiet_end)
 
 
+def end_with_all(*_: object) -> None:
+    """Ends what this process has started, however deep, and itself: workers, JVMs, commands, their children.
+
+    Without it a JVM would live on until its worker notices, and the processes of a cluster for ever.
+    """
+    stopped: set[int] = set()
+    while new := descendants(os.getpid()) - stopped:
+        for process in new:
+            # Stopped, a process starts no other while they are looked for.
+            sent(process, signal.SIGSTOP)
+        stopped |= new
+    for process in stopped:
+        sent(process, signal.SIGKILL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def sent(process: int, what: signal.Signals) -> None:
+    """Sends a signal to a process, if it still runs."""
+    with suppress(ProcessLookupError):
+        os.kill(process, what)
+
+
+def descendants(process: int) -> set[int]:
+    """The children of a process, and theirs."""
+    found: set[int] = set()
+    for file in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):
+            children = {int(word) for word in file.read_text().split()}
+            found |= children.union(*map(descendants, children))
+    return found
+
+
 def pytest_configure() -> None:
     """Gives Hypothesis the depth of this run. Not before: here pytest shows a bad value in one line."""
     settings.register_profile("house", deadline=None, max_examples=examples(100))
     settings.load_profile("house")
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, end_with_all)
 
 
 LONGEST_FIRST = ("spark", "own JVM", "tests/e2e", "tests/truth", "tests/laws", "tests/conformance")
