@@ -18,7 +18,7 @@ from workload.scenario import Commit, Refresh, Scenario
 from workload.types import Row
 
 SCENARIOS_PER_CHUNK = 14
-CHUNKS = examples(5)
+CHUNKS = examples(3)
 
 
 def base_tables_over_time(scenario: Scenario) -> list[tuple[int, dict[str, tuple[Row, ...]]]]:
