@@ -21,6 +21,7 @@ PACKAGES = (
     "oracle",
     "reference",
     "reports",
+    "servers",
     "shrink",
     "workload",
 )

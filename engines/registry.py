@@ -109,6 +109,7 @@ TIERS: dict[str, Tier] = {
 ADAPTERS: Mapping[str, str] = {
     "built-in": "engines.in_memory:InMemory",
     "pg_ivm": "engines.pg_ivm:PgIvm",
+    "postgres": "engines.postgres:Postgres",
     "turso": "engines.turso:Turso",
 }
 """The adapters that come with the harness: name -> `module:class`, loaded when it is used."""

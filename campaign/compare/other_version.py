@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaign.child import Child, ChildFailed, ChildMissing, child
 from campaign.errors import CampaignError
+from servers.child import Child, ChildFailed, ChildMissing, child
 from workload.codec import decode, scenario_to_json
 from workload.outcomes.trace import Event, Trace
 from workload.scenario import SCENARIO_VERSION, Scenario

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from campaign.child import Child, ChildFailed, ChildMissing, child
 from campaign.errors import CampaignError
+from servers.child import Child, ChildFailed, ChildMissing, child
 
 DRIVER = Path(__file__).with_name("driver.py")
 

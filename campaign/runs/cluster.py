@@ -39,6 +39,7 @@ PACKAGES = (
     "oracle",
     "protocols",
     "reference",
+    "servers",
     "shrink",
     "reports",
     "workload",

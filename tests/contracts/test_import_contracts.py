@@ -43,7 +43,8 @@ OURS: Mapping[str, set[str]] = {
     "reports": {"dvs_model", "workload"},
     "reference": {"dvs_model"},
     "shrink": {"workload"},
-    "engines": {"workload", "dynamic_tables"},
+    "engines": {"workload", "dynamic_tables", "servers"},
+    "servers": set(),
     "campaign": {*FOLDERS} - {"campaign", "dvs"},
     "dvs": {"campaign", "dvs_model", "engines", "generators", "workload"},
 }
@@ -59,6 +60,7 @@ LIBRARIES: Mapping[str, set[str]] = {
     "reference": {"networkx"},
     "shrink": set(),
     "engines": {"duckdb", "pyarrow", "pyspark", "psycopg"},
+    "servers": {"psycopg"},
     "dvs": {"pytest"},
     "campaign": {"click", "rich"},
 }
@@ -90,7 +92,7 @@ OF_ENGINES = {"turso": "engines.turso"}
 
 ROOMS = (
     {"errors", "exit_codes"},
-    {"files", "child"},
+    {"files"},
     {"judging"},
     {"faults"},
     {"lanes"},
@@ -119,6 +121,7 @@ BITES = {
     "dvs-users": ("workload", "dvs"),
     "dvs-libraries": ("dvs", "duckdb"),
     "engines-ours": ("engines", "campaign"),
+    "servers-ours": ("servers", "workload"),
     "campaign-rooms": ("campaign.runs", "campaign.gate.baseline"),
     "reference-words": ("reference", "dvs_model.checking.check"),
     "dvs_model-libraries": ("dvs_model", "pyspark"),
@@ -132,6 +135,7 @@ BITES = {
     "reference-libraries": ("reference", "numpy"),
     "shrink-libraries": ("shrink", "duckdb"),
     "engines-libraries": ("engines", "deltalake"),
+    "servers-libraries": ("servers", "duckdb"),
     "campaign-libraries": ("campaign.cli", "duckdb"),
 }
 

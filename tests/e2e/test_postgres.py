@@ -17,9 +17,9 @@ from dvs_model.checking.check import Holds, Violated, check
 from dvs_model.notation import render
 from dvs_model.theory.names import Level
 from protocols.read_committed.on_postgres.scripts import Isolation, Postgres
-from protocols.read_committed.on_postgres.server import PostgresMissing, programs, started
 from protocols.read_committed.run import Run
 from protocols.read_committed.script import ScriptError, script_of
+from servers.postgres import PostgresMissing, programs, started
 from tests.depth import examples
 
 TABLE = "SETUP: CREATE TABLE t (id INT, n INT)\nSETUP: INSERT INTO t VALUES (1, 0), (2, 0)\n"
@@ -252,7 +252,7 @@ def test_without_a_server_the_command_says_what_to_install(
     def missing() -> Path:
         raise PostgresMissing("there is no PostgreSQL server; install one: apt-get install postgresql")
 
-    monkeypatch.setattr("protocols.read_committed.on_postgres.server.programs", missing)
+    monkeypatch.setattr("servers.postgres.programs", missing)
     file = tmp_path / "script.txt"
     file.write_text(TABLE + "T1: SELECT n FROM t", encoding="utf-8")
     shown = CliRunner().invoke(

@@ -25,7 +25,7 @@ def on_postgres(script: Script, level: str, most: int | None, as_json: bool) -> 
     """
     from campaign.protocols.postgres import beside, orders
     from protocols.read_committed.on_postgres.scripts import Isolation, Postgres
-    from protocols.read_committed.on_postgres.server import PostgresMissing, started
+    from servers.postgres import PostgresMissing, started
 
     try:
         with started() as server:

@@ -34,6 +34,7 @@ PACKAGES = (
     "given",
     "oracle",
     "reports",
+    "servers",
     "shrink",
     "workload",
 )

@@ -1,10 +1,14 @@
-"""A PostgreSQL server of our own: Debian's programs, a folder of its own, the loopback address."""
+"""A PostgreSQL server of our own: Debian's programs, a folder of its own, the loopback address.
+
+It ends with the process that started it, however that one ends.
+"""
 
 from __future__ import annotations
 
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -17,6 +21,7 @@ from pathlib import Path
 import psycopg
 
 START_LIMIT_S = 60
+END_LIMIT_S = 20
 USER = "dvs"
 
 SETTINGS = (
@@ -33,6 +38,23 @@ SETTINGS = (
     "shared_buffers=16MB",
     "max_connections=20",
 )
+
+
+WATCHED = """
+exec 3<&0
+folder=$1; shift
+"$@" </dev/null 3<&- &
+server=$!
+( cat <&3 >/dev/null; kill -INT $server ) 2>/dev/null &
+watcher=$!
+wait $server
+kill $watcher 2>/dev/null
+rm -rf "$folder"
+"""
+"""Runs a server until the input is closed, also because the parent was killed; then removes its folder.
+
+SIGINT: connections are ended at once.
+"""
 
 
 class PostgresMissing(Exception):
@@ -73,20 +95,23 @@ def started(seconds: float = START_LIMIT_S) -> Iterator[Server]:
         options += ["-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={folder}"]
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [str(binaries / "postgres"), "-D", str(data), "-p", str(port), *options],
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output, user=user, cwd=folder,
+                ["sh", "-c", WATCHED, "sh", str(folder),
+                 str(binaries / "postgres"), "-D", str(data), "-p", str(port), *options],
+                stdin=subprocess.PIPE, stdout=output, stderr=output, user=user, cwd=folder,
+                # Ctrl-C is for this process, which ends the server itself.
+                start_new_session=True,
             )  # fmt: skip
         address = f"host=127.0.0.1 port={port} user={USER} dbname=postgres connect_timeout=5"
         _wait(process, address, log, seconds)
         yield Server(address)
     finally:
         if process is not None:
-            # SIGINT: connections are ended at once.
-            process.send_signal(2)
+            assert process.stdin is not None
+            process.stdin.close()
             try:
-                process.wait(timeout=20)
+                process.wait(END_LIMIT_S)
             except subprocess.TimeoutExpired:
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         shutil.rmtree(folder, ignore_errors=True)
 

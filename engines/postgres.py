@@ -1,0 +1,185 @@
+"""PostgreSQL's materialized views: the adapter `postgres`. REFRESH .. CONCURRENTLY applies the changes."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from functools import cache
+from typing import ClassVar
+
+import psycopg
+
+from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
+from engines.errors import EngineError, shown
+from servers.postgres import PostgresMissing, programs, started
+from workload.limits import Limits
+from workload.operators import OPERATORS, Operator
+from workload.query import (
+    Aggregate,
+    Call,
+    ColumnRef,
+    Expr,
+    Join,
+    JoinKind,
+    Query,
+    Window,
+    blocks,
+    expressions_of,
+    relations_of,
+    subexpressions,
+)
+from workload.scenario import Definition, DynamicTable, View
+from workload.schema import Column, Table
+from workload.sql import Dialect, column_name, type_name
+from workload.types import Kind, Row
+
+
+def gap(query: Query) -> str | None:
+    """Returns what PostgreSQL 15 lacks of a query; None: nothing."""
+    for block in blocks(query):
+        parts = [part for expr in expressions_of(block) for part in subexpressions(expr)]
+        if any(isinstance(part, Window) and part.ignores_nulls for part in parts):
+            return "IGNORE NULLS"
+        for part in parts:
+            if isinstance(part, Aggregate) and part.type.kind in (Kind.BINARY, Kind.BOOLEAN):
+                return f"{part.function.value} of {part.type.kind.value}"
+        if any(isinstance(part, Join) and _needs_a_hash(part) for part in relations_of(block.source)):
+            return "a FULL JOIN whose condition is more than equalities"
+    return None
+
+
+def _needs_a_hash(join: Join) -> bool:
+    """Whether PostgreSQL refuses a FULL JOIN: it can neither sort nor hash by the condition."""
+    match join.kind, join.on:
+        case JoinKind.FULL, Call("and", args):
+            return not all(map(_equates, args))
+        case JoinKind.FULL, condition if condition is not None:
+            return not _equates(condition)
+        case _:
+            return False
+
+
+def _equates(condition: Expr) -> bool:
+    match condition:
+        case Call("eq", (ColumnRef(one), ColumnRef(two))):
+            return one != two
+        case _:
+            return False
+
+
+LIMITS = Limits(
+    operators=OPERATORS - {Operator.EXPLODE, Operator.SEMI_JOIN, Operator.ANTI_JOIN},
+    drops=True,
+    failures=True,
+    gap=gap,
+    stores=lambda value, type_: type_.kind is not Kind.STRING or "\x00" not in str(value),
+)
+
+COPY = "dvs_copy"
+"""A column of each view that numbers equal rows: CONCURRENTLY needs a unique index, so no two equal rows."""
+
+
+class Postgres(Adapter):
+    """A schema of its own on the server of this process."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(dialect=Dialect.POSTGRES, limits=LIMITS)
+
+    @classmethod
+    def ready(cls) -> None:
+        """Checks that there is a PostgreSQL server to start. Raises EngineError."""
+        try:
+            programs()
+        except PostgresMissing as error:
+            raise EngineError(str(error)) from error
+
+    def __init__(self) -> None:
+        self._connection = psycopg.connect(_address(), autocommit=True, prepare_threshold=None)
+        self._schema = f"dvs{self._connection.info.backend_pid}"
+        self._run(f"CREATE SCHEMA {self._schema}", f"SET search_path = {self._schema}")
+        self._filled: set[str] = set()
+
+    def create_table(self, table: Table, sql: str) -> None:
+        """Creates a base table."""
+        self._run(sql)
+
+    def create_view(self, name: str, query: str) -> None:
+        """Creates a view. Raises Unsupported."""
+        self._define(f"CREATE VIEW {name} AS {query}")
+
+    def create_dynamic_table(self, table: DynamicTable, query: str) -> None:
+        """Creates a materialized view without contents, with a unique index. Raises Unsupported."""
+        try:
+            found = self._connection.execute(f"SELECT * FROM ({query}) AS q LIMIT 0").description or []
+        except psycopg.Error as error:
+            raise Unsupported(shown(error)) from error
+        columns = ", ".join(column_name(each.name, Dialect.POSTGRES) for each in found)
+        self._define(
+            f"CREATE MATERIALIZED VIEW {table.name} AS "
+            f"SELECT q.*, row_number() OVER (PARTITION BY {columns}) AS {COPY} FROM ({query}) AS q "
+            "WITH NO DATA",
+            f"CREATE UNIQUE INDEX ON {table.name} ({columns}, {COPY})",
+        )
+
+    def drop(self, definition: Definition) -> None:
+        """Drops a view or materialized view."""
+        kind = "VIEW" if isinstance(definition, View) else "MATERIALIZED VIEW"
+        self._run(f"DROP {kind} {definition.name}")
+        self._filled.discard(definition.name)
+
+    def commit(self, transaction: Transaction) -> None:
+        """Applies a transaction."""
+        with self._connection.transaction():
+            self._run(*transaction.sql)
+
+    def refresh(self, table: str, timestamp: int) -> None:
+        """Refreshes a view; from the second time on by its changes. Raises RefreshFailed."""
+        concurrently = "CONCURRENTLY" if table in self._filled else ""
+        try:
+            self._run(f"REFRESH MATERIALIZED VIEW {concurrently} {table}")
+        except psycopg.Error as error:
+            raise RefreshFailed(shown(error)) from error
+        self._filled.add(table)
+
+    def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
+        """Returns the rows of a table or view, cast to the types of the definition."""
+        return self._select(name, columns)
+
+    def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
+        """Returns PostgreSQL's own answer to a query."""
+        return self._select(f"({query}) AS q", columns)
+
+    def interrupt(self) -> None:
+        """Ends the query under way."""
+        self._connection.cancel()
+
+    def close(self) -> None:
+        """Drops the schema."""
+        self._run(f"DROP SCHEMA {self._schema} CASCADE")
+        self._connection.close()
+
+    def _define(self, *texts: str) -> None:
+        try:
+            with self._connection.transaction():
+                self._run(*texts)
+        except psycopg.Error as error:
+            raise Unsupported(shown(error)) from error
+
+    def _select(self, relation: str, columns: Sequence[Column]) -> list[Row]:
+        items = ", ".join(
+            f"CAST({column_name(c.name, Dialect.POSTGRES)} AS {type_name(c.type, Dialect.POSTGRES)})"
+            for c in columns
+        )
+        return self._connection.execute(f"SELECT {items} FROM {relation}").fetchall()
+
+    def _run(self, *texts: str) -> None:
+        for text in texts:
+            self._connection.execute(text)
+
+
+@cache
+def _address() -> str:
+    """The address of the server of this process, started on first use."""
+    running = ExitStack()
+    atexit.register(running.close)
+    return running.enter_context(started()).address

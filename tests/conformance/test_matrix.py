@@ -1,0 +1,27 @@
+"""The engines of the matrix keep the contract of adapters; docs/engines.md says what they get wrong.
+
+An engine that is not installed is skipped, with the line that says how to install it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from campaign.pytest_plugin import AdapterConformance
+from engines.adapter import Adapter
+from engines.errors import EngineError
+from engines.postgres import Postgres
+
+
+def needs(adapter: type[Adapter]) -> pytest.MarkDecorator:
+    """Skips the tests of an engine that is not installed."""
+    try:
+        adapter.ready()
+    except EngineError as error:
+        return pytest.mark.skip(reason=str(error))
+    return pytest.mark.slow
+
+
+@needs(Postgres)
+class TestPostgres(AdapterConformance):
+    adapter = Postgres
