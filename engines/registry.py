@@ -110,6 +110,7 @@ ADAPTERS: Mapping[str, str] = {
     "built-in": "engines.in_memory:InMemory",
     "pg_ivm": "engines.pg_ivm:PgIvm",
     "postgres": "engines.postgres:Postgres",
+    "trickle": "engines.trickle:Trickle",
     "turso": "engines.turso:Turso",
 }
 """The adapters that come with the harness: name -> `module:class`, loaded when it is used."""

@@ -11,6 +11,7 @@ from campaign.pytest_plugin import AdapterConformance
 from engines.adapter import Adapter
 from engines.errors import EngineError
 from engines.postgres import Postgres
+from engines.trickle import Trickle
 
 
 def needs(adapter: type[Adapter]) -> pytest.MarkDecorator:
@@ -25,3 +26,8 @@ def needs(adapter: type[Adapter]) -> pytest.MarkDecorator:
 @needs(Postgres)
 class TestPostgres(AdapterConformance):
     adapter = Postgres
+
+
+@needs(Trickle)
+class TestTrickle(AdapterConformance):
+    adapter = Trickle
