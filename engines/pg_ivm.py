@@ -10,9 +10,9 @@ import psycopg
 from psycopg import sql
 
 from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
+from engines.node.packages import needed
+from engines.node.pglite import server_of_thread
 from engines.pg_ivm_gaps import LIMITS
-from engines.pglite.packages import needed
-from engines.pglite.server import server_of_thread
 from workload.scenario import DynamicTable
 from workload.schema import Column, Table
 from workload.sql import Dialect, type_name
@@ -26,7 +26,7 @@ class PgIvm(Adapter):
 
     @classmethod
     def ready(cls) -> None:
-        """Checks that Node.js and PGlite are installed. Raises PgliteMissing."""
+        """Checks that Node.js and PGlite are installed. Raises NodeMissing."""
         needed(os.environ)
 
     def __init__(self) -> None:

@@ -110,6 +110,7 @@ ADAPTERS: Mapping[str, str] = {
     "built-in": "engines.in_memory:InMemory",
     "pg_ivm": "engines.pg_ivm:PgIvm",
     "postgres": "engines.postgres:Postgres",
+    "db_ivm": "engines.db_ivm:DbIvm",
     "trickle": "engines.trickle:Trickle",
     "turso": "engines.turso:Turso",
 }

@@ -9,6 +9,7 @@ import pytest
 
 from campaign.pytest_plugin import AdapterConformance
 from engines.adapter import Adapter
+from engines.db_ivm import DbIvm
 from engines.errors import EngineError
 from engines.postgres import Postgres
 from engines.trickle import Trickle
@@ -31,3 +32,8 @@ class TestPostgres(AdapterConformance):
 @needs(Trickle)
 class TestTrickle(AdapterConformance):
     adapter = Trickle
+
+
+@needs(DbIvm)
+class TestDbIvm(AdapterConformance):
+    adapter = DbIvm

@@ -6,14 +6,14 @@ import os
 
 import pytest
 
-from engines.pglite.packages import PgliteMissing, needed
+from engines.node.packages import NodeMissing, needed
 
 
 def missing() -> str:
     """Why it cannot, or an empty text."""
     try:
         needed(os.environ)
-    except PgliteMissing as error:
+    except NodeMissing as error:
         return str(error)
     return ""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engines.pglite.packages import FILES, HERE, PackageCache, PgliteMissing, fetch, needed
+from engines.node.packages import FILES, HERE, NodeMissing, PackageCache, fetch, needed
 
 Tool = Callable[[str, str], None]
 
@@ -35,7 +35,7 @@ def tool(tmp_path: Path) -> Tool:
 def test_without_node_one_line_says_so(env: dict[str, str]) -> None:
     for call in (needed, fetch):
         with pytest.raises(
-            PgliteMissing, match=r"there is no node; install Node.js 20 or newer with npm"
+            NodeMissing, match=r"there is no node; install Node.js 20 or newer with npm"
         ) as caught:
             call(env)
         assert "\n" not in str(caught.value)
@@ -44,22 +44,22 @@ def test_without_node_one_line_says_so(env: dict[str, str]) -> None:
 @pytest.mark.parametrize("version", ["v18.19.0", "v8.1.0", "", "nonsense"])
 def test_an_old_node_is_named(env: dict[str, str], tool: Tool, version: str) -> None:
     tool("node", f"echo {version}")
-    with pytest.raises(PgliteMissing, match=r"needs Node\.js 20 or newer"):
+    with pytest.raises(NodeMissing, match=r"need Node\.js 20 or newer"):
         needed(env)
 
 
 def test_without_the_packages_the_command_is_named(env: dict[str, str], tool: Tool) -> None:
     tool("node", "echo v20.20.2")
-    with pytest.raises(PgliteMissing, match=r"run `python -m engines.pglite --fetch`"):
+    with pytest.raises(NodeMissing, match=r"run `python -m engines.node --fetch`"):
         needed(env)
-    with pytest.raises(PgliteMissing, match="PGlite is installed with npm, and there is none"):
+    with pytest.raises(NodeMissing, match="npm installs the packages, and there is none"):
         fetch(env)
 
 
 def test_what_npm_says_is_passed_on_and_nothing_is_left(env: dict[str, str], tool: Tool) -> None:
     tool("node", "echo v20.20.2")
     tool("npm", "echo 'npm error code ENOTFOUND' >&2; exit 1")
-    with pytest.raises(PgliteMissing, match=r"npm cannot install PGlite \(code ENOTFOUND\)"):
+    with pytest.raises(NodeMissing, match=r"npm cannot install the packages \(code ENOTFOUND\)"):
         fetch(env)
     assert list(Path(env["DVS_CACHE"]).iterdir()) == []
 

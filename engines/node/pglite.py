@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psycopg
 
-from engines.pglite.packages import needed, node
+from engines.node.packages import needed, node
 
 START_LIMIT_S = 120
 SOCKET = ".s.PGSQL.5432"
@@ -40,11 +40,11 @@ class Server:
 
     @classmethod
     def start(cls) -> Server:
-        """Starts a server, which takes about 5 s. Raises PgliteMissing, ServerDied."""
+        """Starts a server, which takes about 5 s. Raises NodeMissing, ServerDied."""
         cache = needed(os.environ)
         folder = Path(tempfile.mkdtemp(prefix="dvs-pg-"))
         process = subprocess.Popen(
-            [node(os.environ.get("PATH")), str(cache.server), str(folder / SOCKET)],
+            [node(os.environ.get("PATH")), str(cache.server("pglite.mjs")), str(folder / SOCKET)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Installs PGlite's npm packages once, at locked versions, into a cache folder."""
+"""Installs the npm packages of engines once, at locked versions, into a cache folder."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from pathlib import Path
 from engines.errors import EngineError
 
 HERE = Path(__file__).parent
-FILES = ("package.json", "package-lock.json", "server.mjs")
+SERVERS = ("pglite.mjs", "db_ivm.mjs")
+FILES = ("package.json", "package-lock.json", *SERVERS)
 OLDEST_NODE = 20
 INSTALL_LIMIT_S = 600
-INSTALL = "python -m engines.pglite --fetch"
+INSTALL = "python -m engines.node --fetch"
 
 
-class PgliteMissing(EngineError):
-    """Raised where PostgreSQL with pg_ivm cannot run; the text is one line with the remedy."""
+class NodeMissing(EngineError):
+    """Raised where engines on Node.js cannot run; the text is one line with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,59 +35,58 @@ class PackageCache:
         """Returns the cache below DVS_CACHE, by default `~/.cache/dvs-harness`."""
         root = env.get("DVS_CACHE") or Path(env.get("HOME") or Path.home()) / ".cache" / "dvs-harness"
         digest = hashlib.sha256(b"".join((HERE / name).read_bytes() for name in FILES)).hexdigest()[:12]
-        return cls(Path(root).absolute() / f"pglite-{digest}")
+        return cls(Path(root).absolute() / f"engines-{digest}")
 
-    @property
-    def server(self) -> Path:
-        """The server's script, beside the packages that it imports."""
-        return self.folder / "server.mjs"
+    def server(self, name: str) -> Path:
+        """The script of a server, beside the packages that it imports."""
+        return self.folder / name
 
     def installed(self) -> bool:
         """Whether all packages are installed: the folder gets its name when everything is in it."""
-        return self.server.is_file()
+        return self.folder.is_dir()
 
 
 def node(path: str | None = None) -> str:
-    """Returns the path of Node.js. `path`: where to look (default: PATH). Raises PgliteMissing."""
+    """Returns the path of Node.js. `path`: where to look (default: PATH). Raises NodeMissing."""
     program = shutil.which("node", path=path)
     if program is None:
-        raise PgliteMissing(
-            f"pg_ivm runs on Node.js, and there is no node; install Node.js {OLDEST_NODE} or newer with npm, "
-            f"then run `{INSTALL}`"
+        raise NodeMissing(
+            f"pg_ivm and db_ivm run on Node.js, and there is no node; install Node.js {OLDEST_NODE} or newer "
+            f"with npm, then run `{INSTALL}`"
         )
     version = subprocess.run(
         [program, "--version"], capture_output=True, text=True, check=False
     ).stdout.strip()
     major = version.removeprefix("v").split(".")[0]
     if not major.isdigit() or int(major) < OLDEST_NODE:
-        raise PgliteMissing(
-            f"pg_ivm needs Node.js {OLDEST_NODE} or newer; {program} is {version or 'unknown'}"
+        raise NodeMissing(
+            f"pg_ivm and db_ivm need Node.js {OLDEST_NODE} or newer; {program} is {version or 'unknown'}"
         )
     return program
 
 
 def needed(env: Mapping[str, str]) -> PackageCache:
-    """Returns the installed packages. Raises PgliteMissing where Node.js or the packages are missing."""
+    """Returns the installed packages. Raises NodeMissing where Node.js or the packages are missing."""
     node(env.get("PATH"))
     cache = PackageCache.of(env)
     if not cache.installed():
-        raise PgliteMissing(f"PGlite is not installed yet; run `{INSTALL}` (needs npm and its registry)")
+        raise NodeMissing(
+            f"the npm packages are not installed yet; run `{INSTALL}` (needs npm and its registry)"
+        )
     return cache
 
 
 def fetch(env: Mapping[str, str]) -> PackageCache:
-    """Installs the packages unless they are installed. Raises PgliteMissing with the reason of npm."""
+    """Installs the packages unless they are installed. Raises NodeMissing with the reason of npm."""
     cache = PackageCache.of(env)
     if cache.installed():
         return cache
     node(env.get("PATH"))
     npm = shutil.which("npm", path=env.get("PATH"))
     if npm is None:
-        raise PgliteMissing(
-            f"PGlite is installed with npm, and there is none; install it, then run `{INSTALL}`"
-        )
+        raise NodeMissing(f"npm installs the packages, and there is none; install it, then run `{INSTALL}`")
     cache.folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache.folder.parent, prefix="pglite-") as temporary:
+    with tempfile.TemporaryDirectory(dir=cache.folder.parent, prefix="engines-") as temporary:
         folder = Path(temporary) / "packages"
         folder.mkdir()
         for name in FILES:
@@ -115,8 +115,8 @@ def _npm_ci(npm: str, folder: Path, env: Mapping[str, str]) -> None:
             timeout=INSTALL_LIMIT_S,
         )
     except subprocess.TimeoutExpired as error:
-        raise PgliteMissing(f"npm did not finish within {INSTALL_LIMIT_S} s; is the network slow?") from error
+        raise NodeMissing(f"npm did not finish within {INSTALL_LIMIT_S} s; is the network slow?") from error
     if done.returncode != 0:
         errors = [line for line in done.stderr.splitlines() if line.startswith("npm error")]
         reason = errors[0].removeprefix("npm error").strip() if errors else "no reason given"
-        raise PgliteMissing(f"npm cannot install PGlite ({reason}); can its registry be reached?")
+        raise NodeMissing(f"npm cannot install the packages ({reason}); can its registry be reached?")

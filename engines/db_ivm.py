@@ -1,0 +1,266 @@
+"""TanStack's db-ivm, differential dataflow in JavaScript: the adapter `db_ivm`, on Node.js."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import cache
+from typing import Any, ClassVar
+
+from engines.adapter import Adapter, Capabilities, Transaction, Unsupported
+from engines.base_tables import BaseTables
+from engines.node.packages import needed, node
+from servers.child import Child, child
+from workload.limits import Limits
+from workload.operators import Operator
+from workload.query import (
+    Aggregate,
+    AggregateFunction,
+    Call,
+    ColumnRef,
+    Expr,
+    Join,
+    JoinKind,
+    Literal,
+    Named,
+    Query,
+    Relation,
+    Select,
+    Union,
+    UnionAll,
+    relations_of,
+)
+from workload.scenario import DynamicTable
+from workload.schema import Column, Table
+from workload.sql import Dialect
+from workload.types import Kind, Row, SqlType, Value
+
+JOINS = {
+    JoinKind.INNER: "inner",
+    JoinKind.LEFT: "left",
+    JoinKind.RIGHT: "right",
+    JoinKind.FULL: "full",
+    JoinKind.ANTI: "anti",
+}
+AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
+FUNCTIONS = frozenset("eq ne lt le gt ge and or not is_null is_not_null".split())
+EXACT = 2**53
+"""Numbers below are exact in JavaScript."""
+
+
+def stores(value: Value, type_: SqlType) -> bool:
+    """Whether a value is one of JavaScript and of JSON."""
+    return not isinstance(value, int) or abs(value) < EXACT
+
+
+class Gap(Exception):
+    """Raised for what the library has no operator for."""
+
+
+def gap(query: Query) -> str | None:
+    """Returns what the library has no operator for; None: nothing."""
+    try:
+        plan_of(query, {})
+    except Gap as error:
+        return str(error)
+    return None
+
+
+LIMITS = Limits(
+    operators=frozenset(
+        {
+            Operator.INNER_JOIN,
+            Operator.LEFT_JOIN,
+            Operator.RIGHT_JOIN,
+            Operator.FULL_JOIN,
+            Operator.ANTI_JOIN,
+            Operator.DISTINCT,
+            Operator.UNION,
+            Operator.UNION_ALL,
+            Operator.GROUPED_AGGREGATION,
+            Operator.FILTER,
+            Operator.PROJECTION,
+        }
+    ),
+    types=frozenset({Kind.INT, Kind.BIGINT, Kind.STRING, Kind.BOOLEAN}),
+    views=False,
+    layered=False,
+    stores=stores,
+    gap=gap,
+)
+
+Plan = dict[str, Any]
+Columns = Mapping[str, Sequence[str]]
+"""The names of the columns of each base table."""
+
+
+def plan_of(query: Query, columns: Columns) -> Plan:
+    """The graph of a query, for the server. Raises Gap."""
+    match query:
+        case Union(branches) | UnionAll(branches):
+            parts = [plan_of(branch, columns) for branch in branches]
+            return {"kind": "union", "all": isinstance(query, UnionAll), "branches": parts}
+        case Select():
+            return _block(query, columns)
+        case _:
+            raise Gap(type(query).__name__)
+
+
+def _block(select: Select, columns: Columns) -> Plan:
+    if select.having is not None or select.group_by == () or select.qualify is not None:
+        raise Gap("HAVING, QUALIFY or one group of all rows")
+    plan: Plan = {
+        "kind": "select",
+        "source": _relation(select.source, columns),
+        "where": None if select.where is None else _expr(select.where),
+        "distinct": select.distinct,
+        "keys": None,
+    }
+    if select.group_by is None:
+        return plan | {"items": [_expr(item.expr) for item in select.items]}
+    if select.distinct:
+        raise Gap("DISTINCT over groups")
+    keys = list(select.group_by)
+    items = [_of_group(item.expr, keys) for item in select.items]
+    return plan | {"items": items, "keys": [_expr(key) for key in keys]}
+
+
+def _of_group(expr: Expr, keys: list[Expr]) -> list[Any]:
+    match expr:
+        case Aggregate(function, arg, False) if function.value in AGGREGATES:
+            summed = function in (AggregateFunction.SUM, AggregateFunction.AVG)
+            if arg is not None and summed and arg.type.kind is not Kind.INT:
+                raise Gap("sums that may be inexact")
+            if arg is not None and arg.type.kind is Kind.BOOLEAN:
+                raise Gap("an aggregate of BOOLEAN")
+            return ["aggregate", function.value, None if arg is None else _expr(arg)]
+        case _ if expr in keys:
+            return ["key", keys.index(expr)]
+        case _:
+            raise Gap("an aggregate or expression over one")
+
+
+def _relation(relation: Relation, columns: Columns) -> Plan:
+    match relation:
+        case Named(name, alias):
+            return {"kind": "table", "name": name, "alias": alias, "columns": columns.get(name, ())}
+        case Join(kind, left, right, on) if kind in JOINS and on is not None:
+            names = {each.alias for each in relations_of(left) if isinstance(each, Named)}
+            return {
+                "kind": "join",
+                "join": JOINS[kind],
+                "left": _relation(left, columns),
+                "right": _relation(right, columns),
+                "on": [_pair(each, names) for each in _conjuncts(on)],
+            }
+        case _:
+            raise Gap("a sub-query or a join without a condition")
+
+
+def _conjuncts(condition: Expr) -> tuple[Expr, ...]:
+    match condition:
+        case Call("and", args):
+            return tuple(each for arg in args for each in _conjuncts(arg))
+        case _:
+            return (condition,)
+
+
+def _pair(condition: Expr, left: set[str]) -> list[list[Any]]:
+    match condition:
+        case Call("eq", (ColumnRef(one), ColumnRef(two)) as args) if (one in left) != (two in left):
+            return [_expr(arg) for arg in (args if one in left else args[::-1])]
+        case _:
+            raise Gap("a join that is no equijoin")
+
+
+def _expr(expr: Expr) -> list[Any]:
+    match expr:
+        case ColumnRef(relation, name):
+            return ["column", relation, name]
+        case Literal(value):
+            return ["literal", value]
+        case Call(function, args) if function in FUNCTIONS:
+            return ["call", function, [_expr(arg) for arg in args]]
+        case _:
+            raise Gap("a function that the adapter does not translate")
+
+
+class DbIvm(Adapter):
+    """A graph for each view, in the process on Node.js; DuckDB keeps the base tables and applies DML."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(dialect=Dialect.DUCKDB, limits=LIMITS)
+
+    @classmethod
+    def ready(cls) -> None:
+        """Checks that Node.js and the package are installed. Raises NodeMissing."""
+        needed(os.environ)
+
+    def __init__(self) -> None:
+        self._base = BaseTables()
+        self._server = _server()
+        self._ask(do="open")
+
+    def create_table(self, table: Table, sql: str) -> None:
+        """Creates a base table."""
+        self._base.create(table, sql)
+
+    def create_dynamic_table(self, table: DynamicTable, query: str) -> None:
+        """Builds the graph of a view and sends it all rows. Raises Unsupported."""
+        columns = {t.name: [c.name for c in t.columns] for t in self._base.tables.values()}
+        try:
+            plan = plan_of(table.query, columns)
+        except Gap as error:
+            raise Unsupported(str(error)) from error
+        rows = {name: list(self._base.bag(name).items()) for name in columns}
+        self._ask(do="define", name=table.name, plan=plan, rows=rows)
+
+    def commit(self, transaction: Transaction) -> None:
+        """Applies a transaction, and sends its changes to every graph."""
+        for name, changes in self._base.commit(transaction).items():
+            self._ask(do="change", table=name, changes=[each for each in changes.items() if each[1]])
+
+    def refresh(self, table: str, timestamp: int) -> None:
+        """Runs the graphs on what was sent."""
+        self._ask(do="run")
+
+    def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
+        """Returns the rows of a base table or of a view; a row with fewer than no copies raises."""
+        if name in self._base.tables:
+            return self._base.rows(name, columns)
+        found = self._ask(do="rows", name=name)["rows"]
+        assert all(copies > 0 for _, copies in found), f"a row with a negative number of copies: {found}"
+        return [_row(row, columns) for row, copies in found for _ in range(copies)]
+
+    def interrupt(self) -> None:
+        """Ends the process on Node.js; the next database gets a new one."""
+        self._server.process.kill()
+        _server.cache_clear()
+
+    def close(self) -> None:
+        """Closes the base tables; the process goes on for other databases."""
+        self._base.connection.close()
+
+    def _ask(self, **request: Any) -> dict[str, Any]:
+        answer = self._server.ask(request)
+        if "broken" in answer:
+            raise RuntimeError(answer["broken"])
+        return answer
+
+
+def _row(row: Sequence[Value], columns: Sequence[Column]) -> Row:
+    """A row with floats where the column has them: JavaScript writes 2.0 as 2."""
+    return tuple(
+        float(value) if column.type.kind is Kind.DOUBLE and isinstance(value, int) else value
+        for value, column in zip(row, columns, strict=True)
+    )
+
+
+@cache
+def _server() -> Child:
+    """The process on Node.js of this process, started on first use."""
+    running = ExitStack()
+    atexit.register(running.close)
+    script = needed(os.environ).server("db_ivm.mjs")
+    return running.enter_context(child([node(os.environ.get("PATH")), str(script)], os.environ))
