@@ -21,7 +21,7 @@ help:  ## this list
 
 setup: .venv/.installed  ## .venv with the locked libraries; Delta's jars and, with npm, PGlite in a cache
 	@$(BIN)/python -m dynamic_tables.session --fetch
-	@$(BIN)/python -m engines.node --fetch --optional
+	@$(BIN)/python -m engines.others.node --fetch --optional
 
 # Counted in scenarios, so that a busy machine shows the same; the budgets are upper bounds. Exit status 3, undecided
 # because the time was over, is no reason to stop: the tables say what was done. A failure of the engine is.

@@ -2,7 +2,7 @@
 
 Read first `adapter.py` (what an engine must do), `drive.py` (how a scenario becomes a trace) and
 `registry.py` (where scenarios can run, by the names of the command line). The built-in engine is in
-`in_memory.py`, `on_spark.py` and `on_delta.py`; another one is in `pg_ivm.py`. `campaign.judging.lane` runs
+`in_memory.py`, `on_spark.py` and `on_delta.py`; those of others are in `others`. `campaign.judging.lane` runs
 scenarios on them.
 """
 

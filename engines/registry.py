@@ -108,11 +108,11 @@ TIERS: dict[str, Tier] = {
 
 ADAPTERS: Mapping[str, str] = {
     "built-in": "engines.in_memory:InMemory",
-    "pg_ivm": "engines.pg_ivm:PgIvm",
-    "postgres": "engines.postgres:Postgres",
-    "db_ivm": "engines.db_ivm:DbIvm",
-    "trickle": "engines.trickle:Trickle",
-    "turso": "engines.turso:Turso",
+    "pg_ivm": "engines.others.pg_ivm:PgIvm",
+    "postgres": "engines.others.postgres:Postgres",
+    "db_ivm": "engines.others.db_ivm:DbIvm",
+    "trickle": "engines.others.trickle:Trickle",
+    "turso": "engines.others.turso:Turso",
 }
 """The adapters that come with the harness: name -> `module:class`, loaded when it is used."""
 

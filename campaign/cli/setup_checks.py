@@ -18,7 +18,7 @@ from dynamic_tables.session.jars import DELTA, JarCache
 from dynamic_tables.session.java import find_java
 from dynamic_tables.session.probe import DeltaProbe, commit_and_read
 from engines.errors import EngineError
-from engines.node.packages import needed
+from engines.others.node.packages import needed
 from workload.schema import Column
 from workload.types import INT, STRING
 

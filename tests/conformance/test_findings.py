@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from engines.node.pglite import Server, server_of_thread
+from engines.others.node.pglite import Server, server_of_thread
 from tests.unit.engines.pglite import needs_pglite
 
 pytestmark = needs_pglite

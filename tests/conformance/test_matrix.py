@@ -9,10 +9,10 @@ import pytest
 
 from campaign.pytest_plugin import AdapterConformance
 from engines.adapter import Adapter
-from engines.db_ivm import DbIvm
 from engines.errors import EngineError
-from engines.postgres import Postgres
-from engines.trickle import Trickle
+from engines.others.db_ivm import DbIvm
+from engines.others.postgres import Postgres
+from engines.others.trickle import Trickle
 
 
 def needs(adapter: type[Adapter]) -> pytest.MarkDecorator:

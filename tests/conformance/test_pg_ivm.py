@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from campaign.pytest_plugin import AdapterConformance
-from engines.pg_ivm import PgIvm
-from engines.pg_ivm_gaps import LIMITS, gap
+from engines.others.pg_ivm import PgIvm
+from engines.others.pg_ivm_gaps import LIMITS, gap
 from tests.unit.engines.pglite import needs_pglite
 from workload.outcomes.results import OutcomeClass
 from workload.query import (

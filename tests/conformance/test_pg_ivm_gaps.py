@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from engines.adapter import Unsupported
 from engines.engine import opened
-from engines.pg_ivm import PgIvm
-from engines.pg_ivm_gaps import LIMITS, amended, gap
+from engines.others.pg_ivm import PgIvm
+from engines.others.pg_ivm_gaps import LIMITS, amended, gap
 from generators.fitting import fitted
 from generators.generate import scenario_at
 from generators.profiles import SMOKE

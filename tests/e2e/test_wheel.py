@@ -252,5 +252,5 @@ def test_the_wheel_holds_the_packages_and_no_tests(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     folders = {name.split("/")[0] for name in names if ".dist-info/" not in name}
     assert folders == {*PACKAGES, "dvs", "protocols"}
-    for name in ("dvs/py.typed", "reports/templates/regression_test.py.j2", "engines/node/pglite.mjs"):
+    for name in ("dvs/py.typed", "reports/templates/regression_test.py.j2", "engines/others/node/pglite.mjs"):
         assert name in names

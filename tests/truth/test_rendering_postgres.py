@@ -10,7 +10,7 @@ import pytest
 
 from engines import Transaction
 from engines.engine import opened
-from engines.pg_ivm import PgIvm
+from engines.others.pg_ivm import PgIvm
 from tests.truth import duckdb_truth
 from tests.truth.matrix_queries import QUERIES
 from tests.truth.matrix_scalars import MATRIX, scalar_query

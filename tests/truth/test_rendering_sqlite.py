@@ -12,7 +12,7 @@ import pytest
 from campaign.judging.lane import Lane
 from engines.adapter import Adapter, Capabilities, Transaction
 from engines.engine import Engine
-from engines.turso import sqlite_rows
+from engines.others.turso import sqlite_rows
 from generators.fitting import fitted
 from generators.generate import scenario_at
 from generators.profiles import QUICK

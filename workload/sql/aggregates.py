@@ -224,6 +224,6 @@ FORMS: Mapping[Dialect, Mapping[AggregateFunction, Form]] = {
 }
 """The texts by dialect.
 
-pg_ivm maintains none of them (`engines.pg_ivm_gaps`). PostgreSQL has no percentile of DISTINCT values, and
+pg_ivm maintains none (`engines.others.pg_ivm_gaps`). PostgreSQL has no percentile of DISTINCT values, and
 its CORR does not fail where one side never changes.
 """

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from engines.node.packages import NodeMissing, needed
+from engines.others.node.packages import NodeMissing, needed
 
 
 def missing() -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engines.node.packages import FILES, HERE, NodeMissing, PackageCache, fetch, needed
+from engines.others.node.packages import FILES, HERE, NodeMissing, PackageCache, fetch, needed
 
 Tool = Callable[[str, str], None]
 
@@ -50,7 +50,7 @@ def test_an_old_node_is_named(env: dict[str, str], tool: Tool, version: str) -> 
 
 def test_without_the_packages_the_command_is_named(env: dict[str, str], tool: Tool) -> None:
     tool("node", "echo v20.20.2")
-    with pytest.raises(NodeMissing, match=r"run `python -m engines.node --fetch`"):
+    with pytest.raises(NodeMissing, match=r"run `python -m engines.others.node --fetch`"):
         needed(env)
     with pytest.raises(NodeMissing, match="npm installs the packages, and there is none"):
         fetch(env)

@@ -7,7 +7,7 @@ import pytest
 from campaign.judging.lane import Lane
 from engines import RefreshFailed, Transaction
 from engines.engine import Engine, opened
-from engines.turso import Turso
+from engines.others.turso import Turso
 from generators.fitting import fitted
 from generators.generate import scenario_at
 from generators.profiles import QUICK

@@ -10,9 +10,9 @@ import psycopg
 from psycopg import sql
 
 from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
-from engines.node.packages import needed
-from engines.node.pglite import server_of_thread
-from engines.pg_ivm_gaps import LIMITS
+from engines.others.node.packages import needed
+from engines.others.node.pglite import server_of_thread
+from engines.others.pg_ivm_gaps import LIMITS
 from workload.scenario import DynamicTable
 from workload.schema import Column, Table
 from workload.sql import Dialect, type_name

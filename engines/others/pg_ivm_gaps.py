@@ -1,7 +1,7 @@
 """What pg_ivm 1.16 does not maintain, by its release notes and its own refusals: declared gaps, no failures.
 
 Queries are first changed into similar ones that pg_ivm may accept (`amended`), because it accepts few random
-ones; `gap` names what it still refuses. `engines.pg_ivm` declares both as its limits.
+ones; `gap` names what it still refuses. `engines.others.pg_ivm` declares both as its limits.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psycopg
 
-from engines.node.packages import needed, node
+from engines.others.node.packages import needed, node
 
 START_LIMIT_S = 120
 SOCKET = ".s.PGSQL.5432"

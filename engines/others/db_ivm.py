@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any, ClassVar
 
 from engines.adapter import Adapter, Capabilities, Transaction, Unsupported
-from engines.base_tables import BaseTables
-from engines.node.packages import needed, node
+from engines.others.base_tables import BaseTables
+from engines.others.node.packages import needed, node
 from servers.child import Child, child
 from workload.limits import Limits
 from workload.operators import Operator

@@ -17,7 +17,7 @@ SERVERS = ("pglite.mjs", "db_ivm.mjs")
 FILES = ("package.json", "package-lock.json", *SERVERS)
 OLDEST_NODE = 20
 INSTALL_LIMIT_S = 600
-INSTALL = "python -m engines.node --fetch"
+INSTALL = "python -m engines.others.node --fetch"
 
 
 class NodeMissing(EngineError):

@@ -1,0 +1,1 @@
+"""Engines that others wrote, one file each (docs/engines.md); `node` holds those that run on Node.js."""
