@@ -111,6 +111,10 @@ ADAPTERS: Mapping[str, str] = {
     "pg_ivm": "engines.others.pg_ivm:PgIvm",
     "postgres": "engines.others.postgres:Postgres",
     "db_ivm": "engines.others.db_ivm:DbIvm",
+    "duckdb": "engines.others.duckdb_views:DuckDb",
+    "sail": "engines.others.sail:Sail",
+    "sqlite": "engines.others.sqlite:Sqlite",
+    "sqlite_triggers": "engines.others.sqlite:SqliteTriggers",
     "trickle": "engines.others.trickle:Trickle",
     "turso": "engines.others.turso:Turso",
 }

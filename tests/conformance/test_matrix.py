@@ -11,7 +11,9 @@ from campaign.pytest_plugin import AdapterConformance
 from engines.adapter import Adapter
 from engines.errors import EngineError
 from engines.others.db_ivm import DbIvm
+from engines.others.duckdb_views import DuckDb
 from engines.others.postgres import Postgres
+from engines.others.sqlite import Sqlite, SqliteTriggers
 from engines.others.trickle import Trickle
 
 
@@ -37,3 +39,18 @@ class TestTrickle(AdapterConformance):
 @needs(DbIvm)
 class TestDbIvm(AdapterConformance):
     adapter = DbIvm
+
+
+@needs(DuckDb)
+class TestDuckDb(AdapterConformance):
+    adapter = DuckDb
+
+
+@needs(Sqlite)
+class TestSqlite(AdapterConformance):
+    adapter = Sqlite
+
+
+@needs(SqliteTriggers)
+class TestSqliteTriggers(AdapterConformance):
+    adapter = SqliteTriggers

@@ -1,4 +1,4 @@
-"""The command `python -m engines.others.node --fetch`, a part of `make setup`: installs engines on Node.js."""
+"""The command `python -m engines.others.node --fetch`, part of `make setup`: installs engines on Node.js."""
 
 import argparse
 import os
