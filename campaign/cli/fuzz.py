@@ -17,7 +17,7 @@ from campaign.exit_codes import EXIT_CODES, ExitCode
 from campaign.runs.campaign import run_plan
 from campaign.runs.journal import JOURNAL_FILE
 from campaign.runs.options import MOST_WORLDS, CampaignOptions, resumed
-from campaign.runs.spread import ALL
+from campaign.runs.spread import ALL, ENGINES, SEVERAL
 from reports.findings import group_text, replay_command
 from reports.json_summary import summary_object
 from workload.lift.kind import Lifting
@@ -28,9 +28,10 @@ from workload.outcomes.run_verdict import amplified_percent, run_verdict, worst
 @click.command()
 @click.option(
     "--tier",
-    type=options.TierName(ALL),
+    type=options.TierName(ALL, ENGINES),
     default="rules",
-    help=f"The engine that runs the scenarios; {ALL}: one tier after the other, by the profile's shares.",
+    help=f"The engine that runs the scenarios; {ALL}: one tier after the other, by the profile's shares; "
+    f"{ENGINES}: each engine of others that is installed.",
 )
 @click.option(
     "--lift",
@@ -93,7 +94,7 @@ def command(out: Path, resume: bool, as_json: bool, **values: Any) -> ExitCode:
     wanted = CampaignOptions(**values)
     if resume:
         wanted = resumed(wanted, out, options.given)
-    all_tiers = wanted.tier == ALL
+    all_tiers = wanted.tier in SEVERAL
     campaign = partial(
         run_plan,
         options=wanted.as_json(),
@@ -103,7 +104,7 @@ def command(out: Path, resume: bool, as_json: bool, **values: Any) -> ExitCode:
     )
     summaries = []
     for plan, spec in wanted.campaigns():
-        folder = out / spec.tier if all_tiers else out
+        folder = out / spec.tier.removeprefix("adapter:") if all_tiers else out
         # A run over all tiers may have ended before this tier began.
         resume_here = resume and (not all_tiers or (folder / JOURNAL_FILE).exists())
         with options.interruptible(), progress_of(plan.scenarios, plan.budget, as_json) as progress:

@@ -23,7 +23,7 @@ from campaign.runs.lock import locked
 from campaign.runs.options import CampaignOptions
 from campaign.runs.plan import CampaignPlan, JudgedScenario
 from campaign.runs.runner import run
-from campaign.runs.spread import ALL
+from campaign.runs.spread import SEVERAL
 from campaign.runs.tally import Tally
 from engines.errors import EngineError
 from generators.generate import scenario_at
@@ -49,8 +49,10 @@ def run_campaign(
 
     Example: `run_campaign(CampaignOptions(tier="adapter:toy:Toy", profile="quick", scenarios=50))`.
     """
-    if options.tier == ALL:
-        raise CampaignError(f"run_campaign runs one tier, and was given {ALL!r}; call it once for each tier")
+    if options.tier in SEVERAL:
+        raise CampaignError(
+            f"run_campaign runs one tier, and was given {options.tier!r}; call it once for each tier"
+        )
     try:
         ((plan, spec),) = options.campaigns()
         return run_plan(

@@ -16,7 +16,7 @@ from campaign.lanes.spec import LaneSpec, within_limits
 from campaign.runs.definitions import over_definitions
 from campaign.runs.journal import JOURNAL_FILE, read_head
 from campaign.runs.plan import CampaignPlan, scenario_count
-from campaign.runs.spread import ALL, parts
+from campaign.runs.spread import ALL, ENGINES, of_engines, parts
 from engines.registry import TIERS
 from generators.profiles import GOAL_FLOOR, PROFILES, load_profile
 from workload.lift.kind import Lifting
@@ -109,7 +109,8 @@ class CampaignOptions:
             first=self.first,
             master=self.master,
         )
-        shares = parts(plan) if self.tier == ALL else [(self.tier, plan)]
+        split = {ALL: parts, ENGINES: of_engines}.get(self.tier)
+        shares = [(self.tier, plan)] if split is None else split(plan)
         return [self._campaign(tier, part) for tier, part in shares]
 
     def _require_possible_values(self) -> None:

@@ -1,16 +1,27 @@
-"""`dvs fuzz --tier all`: splits a campaign over the tiers that its profile names."""
+"""`dvs fuzz --tier all` and `--tier engines`: splits a campaign over tiers, or over engines of others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from campaign.errors import CampaignError
+from campaign.lanes.spec import within_limits
 from campaign.runs.plan import CampaignPlan
-from engines.registry import TIERS
+from engines.errors import EngineError
+from engines.registry import ADAPTER, ADAPTERS, TIERS, find_adapter
 
 ALL = "all"
 """The value of --tier that stands for all tiers of the profile."""
+
+ENGINES = "engines"
+"""The value of --tier that stands for each engine of others that is installed."""
+
+OWN = "built-in"
+"""The adapter that is no engine of others."""
+
+SEVERAL = (ALL, ENGINES)
+"""The values of --tier that stand for more than one."""
 
 
 def parts(plan: CampaignPlan) -> Sequence[tuple[str, CampaignPlan]]:
@@ -26,6 +37,31 @@ def parts(plan: CampaignPlan) -> Sequence[tuple[str, CampaignPlan]]:
         raise CampaignError(
             f"profile {plan.profile.name}, [tiers]: {problem}; give shares to some of {', '.join(TIERS)}"
         )
+    return _shared(plan, shares)
+
+
+def of_engines(plan: CampaignPlan) -> Sequence[tuple[str, CampaignPlan]]:
+    """Each engine of others that is installed, with an equal share and the profile within its limits.
+
+    Raises CampaignError: none is installed.
+    """
+    installed = {}
+    for name in ADAPTERS:
+        try:
+            find_adapter(name).ready()
+        except EngineError:
+            continue
+        if name != OWN:
+            installed[f"{ADAPTER}{name}"] = 1
+    if not installed:
+        raise CampaignError("no engine of others is installed; docs/engines.md says how to install each")
+    return [
+        (tier, replace(part, profile=within_limits(part.profile, tier)))
+        for tier, part in _shared(plan, installed)
+    ]
+
+
+def _shared(plan: CampaignPlan, shares: Mapping[str, int]) -> Sequence[tuple[str, CampaignPlan]]:
     whole = sum(shares.values())
     return [
         (

@@ -9,8 +9,10 @@ import pytest
 from campaign.errors import CampaignError
 from campaign.lanes.spec import LaneSpec
 from campaign.runs.plan import CampaignPlan
-from campaign.runs.spread import parts
-from engines.registry import TIERS
+from campaign.runs.spread import of_engines, parts
+from engines.adapter import Adapter
+from engines.errors import EngineError
+from engines.registry import ADAPTERS, TIERS, find_adapter
 from generators.generate import scenario_at
 from generators.profiles import PROFILES, SMOKE
 from workload.lift.kind import Lifting
@@ -40,6 +42,24 @@ def test_a_tier_without_a_share_is_left_out_and_an_unknown_one_refused() -> None
         parts(plan(postgres=1))
     with pytest.raises(CampaignError, match="no tier has a share"):
         parts(plan(rules=0))
+
+
+def test_engines_that_are_installed_share_equally(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = {"adapter:sqlite", "adapter:duckdb", "adapter:sqlite_triggers"}
+
+    def ready(adapter: type[Adapter]) -> None:
+        raise EngineError("it is not installed")
+
+    for name in ADAPTERS:
+        if f"adapter:{name}" not in installed:
+            monkeypatch.setattr(find_adapter(name), "ready", classmethod(ready))
+    shares = of_engines(replace(plan(), scenarios=None, budget=60.0))
+    assert {tier: part.budget for tier, part in shares} == dict.fromkeys(installed, 20.0)
+    assert all(part.profile != SMOKE for _, part in shares), "each profile is within the engine's limits"
+    for name in ADAPTERS:
+        monkeypatch.setattr(find_adapter(name), "ready", classmethod(ready))
+    with pytest.raises(CampaignError, match="no engine of others is installed"):
+        of_engines(plan())
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
