@@ -19,7 +19,7 @@ from workload.sql import Dialect
 from workload.types import Row
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.connect.session import SparkSession
 
 NAMES = count()
 

@@ -13,6 +13,7 @@ from engines.errors import EngineError
 from engines.others.db_ivm import DbIvm
 from engines.others.duckdb_views import DuckDb
 from engines.others.postgres import Postgres
+from engines.others.sail import Sail
 from engines.others.sqlite import Sqlite, SqliteTriggers
 from engines.others.trickle import Trickle
 
@@ -54,3 +55,8 @@ class TestSqlite(AdapterConformance):
 @needs(SqliteTriggers)
 class TestSqliteTriggers(AdapterConformance):
     adapter = SqliteTriggers
+
+
+@needs(Sail)
+class TestSail(AdapterConformance):
+    adapter = Sail

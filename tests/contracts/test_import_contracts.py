@@ -87,7 +87,12 @@ NEVER = {"pandas", "py4j"}
 OF_USERS = frozenset({"dbt", "dbt_common"})
 """What a driver imports that runs in the user's Python."""
 
-OF_ENGINES = {"turso": "engines.others.turso", "trickle": "engines.others.trickle"}
+OF_ENGINES = {
+    "turso": "engines.others.turso",
+    "trickle": "engines.others.trickle",
+    "pysail": "engines.others.sail",
+    "grpc_status": "engines.others.sail",
+}
 """The library of each engine under test, and the one file that imports it."""
 
 ROOMS = (
