@@ -10,7 +10,7 @@ import click
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
-from campaign.found import Standing, check_found, page, read_found
+from campaign.found import Standing, check_found, matrix, page, read_found
 
 
 @click.command()
@@ -19,7 +19,15 @@ from campaign.found import Standing, check_found, page, read_found
 @click.option("--check", "checked", is_flag=True, help="Run their programs against the installed engines.")
 @click.option("--python", default=sys.executable, help="The Python that has the engines, for --check.")
 @click.option("--write", type=click.Path(), help="Write them as a page in Markdown.")
-def command(engines: tuple[str, ...], folder: str, checked: bool, python: str, write: str | None) -> ExitCode:
+@click.option("--engines", "of_engines", type=click.Path(), help="Write the engines as a page in Markdown.")
+def command(
+    engines: tuple[str, ...],
+    folder: str,
+    checked: bool,
+    python: str,
+    write: str | None,
+    of_engines: str | None,
+) -> ExitCode:
     """List the bugs that were found in ENGINES, or in all; with --check, whether they are still there.
 
     The exit status of --check is 0 where each program gave an answer, whatever it is, and 3 otherwise.
@@ -31,6 +39,9 @@ def command(engines: tuple[str, ...], folder: str, checked: bool, python: str, w
     chosen = [engine for engine in found if not engines or engine.key in engines]
     if write is not None:
         write_text(Path(write), page(found))
+    if of_engines is not None:
+        write_text(Path(of_engines), matrix(found))
+    if write is not None or of_engines is not None:
         return ExitCode.OK
     unknown = False
     for engine in chosen:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from pathlib import Path
 
 import pytest
@@ -11,19 +10,24 @@ from click.testing import CliRunner
 from campaign.cli import main
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
-from campaign.found import FoundBug, Standing, check_found, page, read_found
+from campaign.found import FoundBug, FoundEngine, Standing, check_found, matrix, page, read_found
+from engines.registry import ADAPTERS
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES = read_found(ROOT / "found")
-BUGS = [pytest.param(e.package, bug, id=f"{e.key}/{bug.name}") for e in ENGINES for bug in e.bugs]
+JVM = (pytest.mark.spark, pytest.mark.own_jvm, pytest.mark.slow)
+BUGS = [
+    pytest.param(engine, bug, id=f"{engine.key}/{bug.name}", marks=JVM if engine.key == "spark" else ())
+    for engine in ENGINES
+    for bug in engine.bugs
+]
 
 
-@pytest.mark.parametrize(("package", "bug"), BUGS)
-def test_the_program_shows_the_bug(package: str, bug: FoundBug) -> None:
-    try:
-        installed = importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        pytest.skip(f"{package} is not installed")
+@pytest.mark.parametrize(("engine", "bug"), BUGS)
+def test_the_program_shows_the_bug(engine: FoundEngine, bug: FoundBug) -> None:
+    installed = engine.installed
+    if installed is None:
+        pytest.skip(f"{engine.package} is not installed")
     (run,) = check_found([bug])
     if installed == bug.version:
         assert run.standing is Standing.THERE
@@ -32,6 +36,12 @@ def test_the_program_shows_the_bug(package: str, bug: FoundBug) -> None:
     lines = bug.program.read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 20
     assert not any("import" in line and ("dvs" in line or "engines" in line) for line in lines)
+
+
+def test_the_page_of_engines_is_made_from_the_files() -> None:
+    assert (ROOT / "docs" / "engines.md").read_text(encoding="utf-8") == matrix(ENGINES)
+    keys = {engine.adapter for engine in ENGINES if engine.adapter}
+    assert keys == ADAPTERS.keys() - {"built-in"}
 
 
 def test_the_page_is_made_from_the_files() -> None:

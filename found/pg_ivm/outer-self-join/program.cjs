@@ -1,0 +1,20 @@
+const { PGlite } = require('@electric-sql/pglite')
+const { pg_ivm } = require('@electric-sql/pglite-pg_ivm')
+const query = 'SELECT t.k, u.k AS uk FROM r AS t JOIN s ON TRUE LEFT JOIN r AS u ON t.k = u.k'
+const change = "DELETE FROM r WHERE k = 0"
+async function main() {
+  const db = await PGlite.create({ extensions: { pg_ivm } })
+  const rows = async (text) => (await db.query(`SELECT k, uk FROM (${text}) v ORDER BY k, uk`)).rows.map(Object.values).join(' ')
+  await db.exec("CREATE EXTENSION pg_ivm; CREATE TABLE r (k INT); CREATE TABLE s (k INT); INSERT INTO r VALUES (0), (1); INSERT INTO s VALUES (1)")
+  await db.query('SELECT pgivm.create_immv($1, $2)', ['d', query])
+  let seen
+  try {
+    await db.exec(change)
+    seen = await rows('SELECT * FROM d')
+  } catch (error) {
+    seen = error.message
+    await db.exec('DROP TABLE d; ' + change)
+  }
+  console.log('seen: ' + seen + '\nexpected: ' + (await rows(query)))
+}
+main().then(() => process.exit(0))
