@@ -6,18 +6,17 @@ before the start of". Simple cycles are never enumerated.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 
-from dvs_model.graph.cycles import strong_labels, topological
+from dvs_model.graph.cycles import cheapest_way, labels_of, order_of, reachable
 from dvs_model.graph.edges import Budget, Edge
 from dvs_model.graph.graph import Kind
 from dvs_model.histories.clock import Clock, moments
 
 BLOCK = 2048
-"""Sources whose reachability is computed in one pass, with one bit for each."""
+"""Sources of pairs of which a pass costs the budget one step for each vertex."""
 
 CHEAP = 2_000
 """Candidates times vertices up to which a search from each candidate beats `reaches` for all (measured)."""
@@ -36,12 +35,12 @@ NOTHING: Mapping[int, Edge] = {}
 class Web:
     """Transactions and moments, and the ways between them.
 
-    `ways[v]`: the heads of arcs out of vertex v with their edges (None: an arc along the chain of moments).
-    `number`: the vertex of a transaction. `owner`: the transaction of a vertex. `moments`: whether it has
-    moments.
+    `ways[v]`: the heads of arcs out of vertex v with their edges (None: an arc along the chain of moments),
+    and whether they cost something: an edge of time counts once, however many moments it passes. `number`:
+    the vertex of a transaction. `owner`: the transaction of a vertex. `moments`: whether it has moments.
     """
 
-    ways: list[list[tuple[int, Edge | None]]] = field(default_factory=list)
+    ways: list[list[tuple[int, Edge | None, bool]]] = field(default_factory=list)
     number: dict[int, int] = field(default_factory=dict)
     owner: dict[int, int] = field(default_factory=dict)
     moments: bool = False
@@ -68,7 +67,7 @@ def web(edges: Iterable[Edge], clock: Clock | None = None, also: Iterable[int] =
     """
     made = Web()
     for edge in edges:
-        made.ways[made.node(edge.source)].append((made.node(edge.target), edge))
+        made.ways[made.node(edge.source)].append((made.node(edge.target), edge, True))
     for txn in also:
         made.node(txn)
     if clock is not None:
@@ -78,45 +77,38 @@ def web(edges: Iterable[Edge], clock: Clock | None = None, also: Iterable[int] =
         slots = [made.vertex() for _ in starts]
         place = dict(zip(starts, slots, strict=True))
         for early, late in pairwise(slots):
-            made.ways[early].append((late, None))
+            made.ways[early].append((late, None, False))
         for txn in txns:
-            made.ways[place[clock.starts[txn]]].append((made.number[txn], None))
+            made.ways[place[clock.starts[txn]]].append((made.number[txn], None, False))
         for txn, after in following.items():
-            made.ways[made.number[txn]].append((slots[after], None))
+            made.ways[made.number[txn]].append((slots[after], None, True))
     return made
 
 
 def reaches(made: Web, pairs: Sequence[tuple[int, int]], budget: Budget) -> list[bool]:
     """Returns for every pair of vertices whether the first reaches the second (or is it).
 
-    Costs one pass over the condensed web for every BLOCK different sources. Raises BudgetSpent.
+    Costs steps for every BLOCK different sources. Raises BudgetSpent.
     """
     if not pairs:
         return []
-    tails = (vertex for vertex, ways in enumerate(made.ways) for _ in ways)
-    heads = (head for ways in made.ways for head, _ in ways)
-    labels = strong_labels(tails, heads, len(made.ways))
-    answers = [labels[a] == labels[b] for a, b in pairs]
-    open_pairs = [number for number, answer in enumerate(answers) if not answer]
-    if not open_pairs:
-        return answers
-    below: list[set[int]] = [set() for _ in range(max(labels) + 1)]
-    for vertex, ways in enumerate(made.ways):
-        below[labels[vertex]].update(labels[head] for head, _ in ways if labels[head] != labels[vertex])
-    order = topological(range(len(below)), below)
-    sources = list(dict.fromkeys(labels[pairs[n][0]] for n in open_pairs))
-    for begin in range(0, len(sources), BLOCK):
-        bits = {label: 1 << n for n, label in enumerate(sources[begin : begin + BLOCK])}
-        reached_by = [bits.get(label, 0) for label in range(len(below))]
-        budget.spend(len(order))
-        for label in order:
-            if mine := reached_by[label]:
-                for head in below[label]:
-                    reached_by[head] |= mine
-        for n in open_pairs:
-            if reached_by[labels[pairs[n][1]]] & bits.get(labels[pairs[n][0]], 0):
-                answers[n] = True
-    return answers
+    # Imported here, because a small history needs no search for many pairs.
+    import numpy as np
+
+    arcs = np.array([(v, head) for v, ways in enumerate(made.ways) for head, _, _ in ways], np.int64)
+    labels = labels_of([arcs.reshape(-1, 2)], len(made.ways))
+    # The condensed web: its vertices are the components, between which no arcs close a cycle.
+    between, asked = labels[arcs.reshape(-1, 2)], labels[np.array(pairs, np.int64)]
+    between = np.unique(between[between[:, 0] != between[:, 1]], axis=0)
+    open_ = asked[:, 0] != asked[:, 1]
+    answers = ~open_
+    if open_.any():
+        order = order_of(int(labels.max()) + 1, between)
+        assert order is not None
+        budget.spend(len(order) * -(-len(np.unique(asked[open_, 0])) // BLOCK))
+        answers[open_] = reachable(order, between, asked[open_])
+    found: list[bool] = answers.tolist()
+    return found
 
 
 def promising(back: Web, candidates: Sequence[Edge], budget: Budget) -> Sequence[Edge]:
@@ -142,44 +134,8 @@ def shortest(
     """
     if start in closing:
         return (closing[start],)
-    parent: dict[int, tuple[int, Edge | None]] = {start: (start, None)}
-    cost = {start: 0}
-    done: set[int] = set()
-    queue = deque([start])
-    while queue:
-        vertex = queue.popleft()
-        if vertex in done:
-            continue
-        if vertex == goal:
-            break
-        done.add(vertex)
-        budget.spend()
-        leaves = vertex in made.owner
-        for head, edge in made.ways[vertex]:
-            hop = edge is not None or leaves
-            if cost[vertex] + hop < cost.get(head, cost[vertex] + 2):
-                cost[head] = cost[vertex] + hop
-                parent[head] = vertex, edge
-                if head in closing and goal not in parent:
-                    parent[goal] = head, closing[head]
-                if not made.moments and goal in parent:
-                    # Without moments nothing that is seen later is nearer.
-                    queue.clear()
-                    break
-                # The queue is ordered by cost: what costs nothing more comes first.
-                if hop:
-                    queue.append(head)
-                else:
-                    queue.appendleft(head)
-    if goal not in parent:
-        return None
-    steps: list[tuple[int, Edge | None]] = []
-    vertex = goal
-    while vertex != start:
-        before, edge = parent[vertex]
-        steps.append((vertex, edge))
-        vertex = before
-    return tuple(_folded(made, start, reversed(steps)))
+    way = cheapest_way(made.ways, start, goal, plain=not made.moments, closing=closing, spend=budget.spend)
+    return None if way is None else tuple(_folded(made, start, way))
 
 
 def _folded(made: Web, start: int, steps: Iterable[tuple[int, Edge | None]]) -> Iterator[Edge]:

@@ -20,10 +20,9 @@ import numpy as np
 
 from dvs_model.clients.polygraph import Polygraph, Sides, Why, together
 from dvs_model.columns.lookup import below
-from dvs_model.columns.reachable import order_of, reachable
 from dvs_model.columns.table import Bools, Ints
 from dvs_model.columns.versions import Arcs
-from dvs_model.graph.cycles import Ways, labels_of
+from dvs_model.graph.cycles import Ways, cheapest_way, labels_of, order_of, reachable
 from dvs_model.observed.client import shortened
 from dvs_model.observed.seen import Observed
 
@@ -225,9 +224,9 @@ class _Deciding:
         literals = np.concatenate((np.zeros(len(self.kept.arcs), np.int64), literal))
         labels = labels_of([arcs], self.graph.vertices)
         inside = np.flatnonzero(labels[arcs[:, 0]] == labels[arcs[:, 1]])
-        ways: dict[int, list[tuple[int, int]]] = {}
+        ways: dict[int, list[tuple[int, int, bool]]] = {}
         for (tail, head), of in zip(arcs[inside].tolist(), literals[inside].tolist(), strict=True):
-            ways.setdefault(tail, []).append((head, of))
+            ways.setdefault(tail, []).append((head, of, of != 0))
         open_ = inside[literals[inside] != 0]
         # Take arcs at equal distances: neighbours in the array mostly lie on the same cycles.
         taken = open_[:: max(1, len(open_) // AT_ONCE)]
@@ -368,32 +367,15 @@ def _exclusive(order: Ints, kept: Arcs, arcs: Arcs, literal: Ints) -> list[list[
     return [list(clause) for clause in sorted(clauses) if clause[0] < clause[1]]
 
 
-def _clause(ways: Mapping[int, Sequence[tuple[int, int]]], tail: int, head: int, of: int) -> tuple[int, ...]:
+def _clause(
+    ways: Mapping[int, Sequence[tuple[int, int, bool]]], tail: int, head: int, of: int
+) -> tuple[int, ...]:
     """Returns a clause that excludes a cycle through an arc, with as few choices as possible.
 
-    A short clause excludes more proposals. So this is a search from the head back to the tail in which a kept
-    arc costs 0 and a chosen one costs 1 (a breadth-first search with a queue that has two ends).
+    A short clause excludes more proposals. So a kept arc costs nothing and a chosen one costs 1.
 
-    `ways`: by tail the (head, literal) of its arcs; literal 0: a kept arc. `of`: the literal of the arc.
+    `ways`: by tail the (head, literal, cost) of its arcs; literal 0: a kept arc. `of`: that of the arc.
     """
-    cost, before = {head: 0}, dict[int, tuple[int, int]]()
-    queue, done = deque([head]), set[int]()
-    while tail not in done:
-        vertex = queue.popleft()
-        if vertex in done:
-            continue
-        done.add(vertex)
-        for other, choice in ways[vertex]:
-            more = cost[vertex] + (choice != 0)
-            if more < cost.get(other, more + 1):
-                cost[other], before[other] = more, (vertex, choice)
-                # A vertex at equal cost comes before all that cost more.
-                if choice:
-                    queue.append(other)
-                else:
-                    queue.appendleft(other)
-    clause, at = {-of}, tail
-    while at != head:
-        at, choice = before[at]
-        clause |= {-choice} if choice else set()
-    return tuple(sorted(clause))
+    way = cheapest_way(ways, head, tail)
+    assert way is not None
+    return tuple(sorted({-of, *(-choice for _, choice in way if choice)}))

@@ -52,13 +52,15 @@ def knots(count: int, arcs: Sequence[Arcs], time: Windows | None = None) -> Ints
     """
     all_arcs, vertices = list(arcs), count
     if time is not None:
-        more, vertices = _moments(count, time)
+        more, vertices = moments(time, count)
         all_arcs.append(more)
     return labels_of(all_arcs, vertices)[:count]
 
 
-def _moments(count: int, time: Windows) -> tuple[Arcs, int]:
+def moments(time: Windows, count: int) -> tuple[Arcs, int]:
     """Returns arcs along which "ended before the other one began" is reachability, and how many vertices.
+
+    `count`: how many vertices there are already; the first of them are the transactions.
 
     All pairs in real time would be quadratically many. Instead moments become vertices on a chain: the end of
     a transaction leads to a moment, the moment to the next one and to the transactions that begin after it.
@@ -77,7 +79,7 @@ def _moments(count: int, time: Windows) -> tuple[Arcs, int]:
     # Consecutive ends share one moment, because no transaction begins between them.
     new = is_end.copy()
     new[1:] &= ~is_end[:-1]
-    # Moments are numbered after the transactions. Vertex `count` is the one before the first end.
+    # Moments are numbered after the other vertices. Vertex `count` is the one before the first end.
     moment = count + np.cumsum(new)
     ends = np.column_stack((txn[is_end], moment[is_end]))
     begins = np.column_stack((moment[~is_end], txn[~is_end]))

@@ -143,11 +143,11 @@ class Entries:
         self.moments = sorted(n for txn in self.made.number for n in nodes.get(txn, ()))
         self.slots = [self.made.vertex() for _ in self.moments]
         for early, late in pairwise(self.slots):
-            self.made.ways[early].append((late, None))
+            self.made.ways[early].append((late, None, False))
         for txn, vertex in self.made.number.items():
             place = bisect_right(self.moments, self.clock.commits[txn])
             if place < len(self.slots):
-                self.made.ways[vertex].append((self.slots[place], None))
+                self.made.ways[vertex].append((self.slots[place], None, True))
 
     def chain(self, reader: int, events: set[int], into: list[Edge]) -> dict[int, int]:
         """Maps each event to a vertex that is reached by whatever enters the reader there or earlier."""
@@ -160,17 +160,17 @@ class Entries:
         for event in sorted({*events, *entered, *timed}):
             vertex = vertices[event] = self.made.vertex()
             if last is not None:
-                self.made.ways[last].append((vertex, None))
+                self.made.ways[last].append((vertex, None, False))
             last = vertex
             for edge in entered.get(event, ()):
-                self.made.ways[self.made.number[edge.source]].append((vertex, None))
+                self.made.ways[self.made.number[edge.source]].append((vertex, None, True))
             if self.clock is not None:
                 place = bisect_left(self.moments, event)
                 if place < len(self.slots) and self.moments[place] == event:
-                    self.made.ways[self.slots[place]].append((vertex, None))
+                    self.made.ways[self.slots[place]].append((vertex, None, False))
         if last is not None:
             # A way that has entered the reader may go on from it.
-            self.made.ways[last].append((self.made.number[reader], None))
+            self.made.ways[last].append((self.made.number[reader], None, False))
         return vertices
 
 

@@ -83,16 +83,16 @@ class Layers:
         anti = edge.kind is Kind.RW
         for behind in (False, True):
             tail = self.vertex(edge.source, behind)
-            self.web.ways[tail].append((self.vertex(edge.target, behind or anti), edge))
+            self.web.ways[tail].append((self.vertex(edge.target, behind or anti), edge, True))
 
     def leave(self, gate: int, edge: Edge) -> None:
         """Adds an edge out of a reader."""
-        self.web.ways[gate].append((self.vertex(edge.target, edge.kind is Kind.RW), edge))
+        self.web.ways[gate].append((self.vertex(edge.target, edge.kind is Kind.RW), edge, True))
 
     def enter(self, gate: int, edge: Edge) -> None:
         """Adds an edge into a reader; such an anti-dependency exists only under the reading `thesis`."""
         for vertex in self._tails(edge):
-            self.web.ways[vertex].append((gate, edge))
+            self.web.ways[vertex].append((gate, edge, True))
 
     def entering(self, edges: Sequence[Edge]) -> dict[int, Edge]:
         """Returns the edges into a reader by the vertices that they leave; the first of each vertex."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dvs_model.columns.cycles import moments
 from dvs_model.columns.table import Bools, Ints
 from dvs_model.graph.cycles import component_labels
 from dvs_model.stated.made import NOBODY, Made
@@ -39,10 +40,7 @@ class Arcs:
 
     def labels(self) -> Ints:
         """Returns the strongly connected component of each vertex."""
-        empty = np.empty(0, np.int64)
-        return component_labels(
-            np.concatenate([empty, *self.tails]), np.concatenate([empty, *self.heads]), self.vertices
-        )
+        return component_labels(self.tails, self.heads, self.vertices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +118,11 @@ def in_sessions(sessions: Iterable[Ints], committed: Bools) -> Pairs:
 
 
 def in_time(starts: Ints, made: Made, arcs: Arcs) -> None:
-    """Adds paths for "commits before the start of", along a chain of the starts.
+    """Adds paths for "commits before the start of".
 
-    All pairs would be quadratically many. So each different start is a vertex of a chain; a commit leads to
-    the next start after it, and a start to the transactions that start there. `starts`: by transaction the
-    latest point at which an edge of time may enter it.
+    `starts`: by transaction the latest point at which an edge of time may enter it.
     """
-    txns = np.flatnonzero(made.lives.committed)
-    moments = np.unique(starts[txns])
-    slots = arcs.fresh(len(moments)) + np.arange(len(moments))
-    arcs.add(slots[:-1], slots[1:])
-    arcs.add(slots[np.searchsorted(moments, starts[txns])], txns)
-    after = np.searchsorted(moments, made.lives.end[txns], side="right")
-    inside = after < len(moments)
-    arcs.add(txns[inside], slots[after[inside]])
+    time = np.column_stack((starts, made.lives.end)).astype(np.float64)
+    time[~made.lives.committed] = np.nan
+    chain, arcs.vertices = moments(time, arcs.vertices)
+    arcs.add(chain[:, 0], chain[:, 1])

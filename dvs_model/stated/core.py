@@ -181,8 +181,8 @@ def _back(parent: dict[int, int], vertex: int) -> Iterator[int]:
 
 def in_knots(pairs: Iterable[Pairs], count: int) -> Ints:
     """Returns for each transaction the number, from 1, of its component; 0: it is alone in its component."""
-    tails, heads = (np.concatenate(each) for each in zip(*pairs, strict=True))
-    labels = component_labels(tails, heads, count)
+    every = list(pairs)
+    labels = component_labels([tails for tails, _ in every], [heads for _, heads in every], count)
     found: Ints = np.where(np.bincount(labels)[labels] > 1, labels + 1, 0)
     return found
 
