@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import assert_never
 
 from dvs_model.analysis.analysis import Analysis
@@ -17,11 +18,12 @@ from dvs_model.analysis.verdict import (
     Present,
 )
 from dvs_model.checking.check import Checked
+from dvs_model.checking.reduction import Reduction
 from dvs_model.errors import HistoryError
 from dvs_model.graph.edges import Edge
 from dvs_model.graph.facts import Facts, facts
 from dvs_model.graph.graph import Kind
-from dvs_model.graph.reading import Derivations, Reading
+from dvs_model.graph.reading import Derivations
 from dvs_model.graph.wellformed import well_formed
 from dvs_model.histories.history import (
     Abort,
@@ -52,36 +54,7 @@ LARGEST = 400
 STEPS = 2_000_000
 """The budget of the detector on each of them."""
 
-
-@dataclass(slots=True)
-class Search:
-    """The smallest history so far that shows the phenomenon under the reading."""
-
-    current: History
-    phenomenon: Phenomenon
-    reading: Reading
-    attempts: int
-
-    def accept(self, smaller: History | None) -> bool:
-        """Makes a smaller history the current one if it shows the phenomenon; returns whether it does."""
-        if smaller is None or self.attempts <= 0:
-            return False
-        self.attempts -= 1
-        analysis = Analysis(smaller, self.reading, steps=STEPS)
-        if not isinstance(DETECTORS[self.phenomenon](analysis), Present):
-            return False
-        self.current = smaller
-        return True
-
-    def exhaust(self, removals: Callable[[History], list[Removal]]) -> bool:
-        """Leaves out whatever of one kind can be left out; returns whether anything could."""
-        position, progress = 0, False
-        while position < len(options := removals(self.current)) and self.attempts > 0:
-            if self.accept(without(self.current, options[position])):
-                progress = True
-            else:
-                position += 1
-        return progress
+Attempt = Callable[[], History | None]
 
 
 def minimise(
@@ -94,7 +67,12 @@ def minimise(
     their transactions.
     """
     history = checked.original
-    search = Search(history, phenomenon, checked.reading, attempts)
+
+    def shows(smaller: History) -> bool:
+        analysis = Analysis(smaller, checked.reading, steps=STEPS)
+        return isinstance(DETECTORS[phenomenon](analysis), Present)
+
+    search = Reduction(history, shows, attempts)
     involved = operations(checked, evidence)
     txns = {history.events[number].txn for number in involved}
     ends = {
@@ -106,11 +84,15 @@ def minimise(
     if len(search.current.events) > LARGEST:
         return search.current
     # Each attempt costs as much as the history is long.
-    search.attempts = min(search.attempts, WORK // len(search.current.events))
-    progress = True
-    while progress and search.attempts > 0:
-        progress = any(search.exhaust(removals) for removals in REMOVALS)
+    search.calls = min(search.calls, WORK // len(search.current.events))
+    while search.calls > 0 and any(search.exhaust(partial(_smaller, removals)) for removals in REMOVALS):
+        pass
     return search.current
+
+
+def _smaller(removals: Callable[[History], list[Removal]], history: History) -> list[Attempt]:
+    """Returns what is left of a history without each of the parts of one kind."""
+    return [partial(without, history, removal) for removal in removals(history)]
 
 
 def operations(checked: Checked, evidence: Evidence) -> set[int]:

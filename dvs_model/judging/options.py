@@ -13,6 +13,8 @@ from dvs_model.checking.check import Checked, check, with_least, with_unread, wi
 from dvs_model.checking.executing import executing
 from dvs_model.checking.explain import Status, explanations, requested_with
 from dvs_model.checking.mixing import mixing
+from dvs_model.checking.reduction import Reduction, fewer
+from dvs_model.checking.smallest import CALLS, smallest
 from dvs_model.clients.answers import SEARCH_STEPS
 from dvs_model.clients.basis import UNRECORDED
 from dvs_model.clients.judge import judge
@@ -23,7 +25,6 @@ from dvs_model.formats.timekiller import with_initial
 from dvs_model.graph.reading import DEFAULT, Reading
 from dvs_model.judging.files import opened
 from dvs_model.observed.seen import Assumption, Observed, RealTime
-from dvs_model.observed.smallest import CALLS, fewer, smallest
 from dvs_model.theory.names import Level, Phenomenon
 
 TRIED_OF = 1_000
@@ -134,15 +135,10 @@ class CheckOptions:
 
         Others are left out while the same transactions depend on each other in the same way.
         """
-        name, cycle, calls = (
-            requested_with(checked, self.requested, Status.VIOLATED)[0][0],
-            _first(checked),
-            0,
-        )
+        name = requested_with(checked, self.requested, Status.VIOLATED)[0][0]
+        cycle = _first(checked)
 
         def same(places: list[int]) -> bool:
-            nonlocal calls
-            calls += 1
             try:
                 judged = self.judge(pieces.read(sorted([*pieces.fixed, *places])))
             except HistoryError:
@@ -150,8 +146,9 @@ class CheckOptions:
             found = requested_with(judged, self.requested, Status.VIOLATED)
             return name in [each for each, _ in found] and _first(judged) == cycle
 
-        others = [place for place in range(pieces.count) if place not in pieces.fixed]
-        return sorted([*pieces.fixed, *fewer(others, same, lambda: calls < CALLS)])
+        others = Reduction([at for at in range(pieces.count) if at not in pieces.fixed], same, CALLS)
+        fewer(others)
+        return sorted([*pieces.fixed, *others.current])
 
     def _observed(self, item: Viewed) -> Checked:
         """Returns the verdicts on a history that clients recorded, and which option would decide more."""

@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 
+from dvs_model.checking.smallest import smallest
 from dvs_model.clients.judge import judge
 from dvs_model.errors import HistoryError
 from dvs_model.formats import awdit, cobra, dbcop, elle, plume, table
@@ -17,7 +18,6 @@ from dvs_model.formats.reader import Form, Viewed
 from dvs_model.formats.written.registry import WRITERS
 from dvs_model.observed.client import Client
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
-from dvs_model.observed.smallest import smallest
 from tests.depth import examples
 from tests.truth.test_client_levels import lists, registers, timed
 

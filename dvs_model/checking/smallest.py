@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from functools import partial
 
+from dvs_model.checking.reduction import Reduction, fewer
 from dvs_model.observed.seen import Kind, Observed, Op, Transaction
 
 CALLS = 400
 """Limit of parts that are judged. What is left by then is still wrong, but may not be the smallest."""
-
-Item = TypeVar("Item")
 
 Wrong = Callable[[Observed], bool]
 """Tells whether a part of a history is still wrong in the way that is looked for."""
@@ -28,15 +27,13 @@ def smallest(observed: Observed, first: Sequence[int], wrong: Wrong, calls: int 
     `first`: numbers of the transactions of the evidence. `calls`: how many parts may be judged.
     """
     search = _Search(observed, wrong, calls)
-    near = _with_writers(observed, set(first))
-    if near and search.fails(near):
-        search.kept = near
+    search.kept.accept(_with_writers(observed, set(first)) or None)
     before = None
-    while before != search.kept and search.calls > 0:
-        before = list(search.kept)
-        search.transactions()
-        search.operations()
-    return search.part(search.kept)
+    while before != search.kept.current and search.kept.calls > 0:
+        before = list(search.kept.current)
+        fewer(search.kept)
+        search.kept.exhaust(_operations)
+    return search.part(search.kept.current)
 
 
 def _with_writers(observed: Observed, numbers: set[int]) -> list[Transaction]:
@@ -67,33 +64,14 @@ def _without(op: Op, gone: set[tuple[str, object]]) -> Op:
     return op._replace(value=tuple(value for value in op.value if (op.key, value) not in gone))
 
 
-def fewer(kept: list[Item], fails: Callable[[list[Item]], bool], left: Callable[[], bool]) -> list[Item]:
-    """Leaves out ever smaller runs of items while the rest fails; returns what is left (ddmin, Zeller 2002).
-
-    `left`: whether there are calls left.
-    """
-    size = max(1, len(kept) // 2)
-    while left():
-        at, before = 0, len(kept)
-        while at < len(kept) and len(kept) > 1:
-            rest = [*kept[:at], *kept[at + size :]]
-            if rest and fails(rest):
-                kept = rest
-            else:
-                at += size
-        if size == 1 and len(kept) == before:
-            break
-        size = max(1, size // 2)
-    return kept
-
-
 class _Search:
-    """The work of `smallest`. `calls`: how many are left. `kept`: the transactions that are left so far."""
+    """The work of `smallest`. `kept`: the transactions that are left so far."""
 
     def __init__(self, observed: Observed, wrong: Wrong, calls: int) -> None:
-        self.observed, self.wrong, self.calls = observed, wrong, calls
-        self.kept = list(observed.transactions)
-        self.appended = _appended(self.kept)
+        self.observed = observed
+        every = list(observed.transactions)
+        self.appended = _appended(every)
+        self.kept = Reduction(every, lambda kept: wrong(self.part(kept)), calls)
 
     def part(self, kept: Sequence[Transaction]) -> Observed:
         """Returns the history of some transactions."""
@@ -103,25 +81,17 @@ class _Search:
         copies = [replace(each, ops=[_without(op, gone) for op in each.ops]) for each in kept]
         return replace(self.observed, transactions=copies, notes=[], follows=follows)
 
-    def fails(self, kept: Sequence[Transaction]) -> bool:
-        """Whether a part is wrong; not, once the calls are used up."""
-        self.calls -= 1
-        return self.calls >= 0 and self.wrong(self.part(kept))
 
-    def transactions(self) -> None:
-        """Leaves out ever smaller runs of transactions."""
-        self.kept = fewer(self.kept, self.fails, lambda: self.calls > 0)
+def _operations(kept: list[Transaction]) -> list[Callable[[], list[Transaction] | None]]:
+    """Returns the transactions without each of their operations; None for the only one of a transaction."""
 
-    def operations(self) -> None:
-        """Leaves out single operations."""
-        for place in range(len(self.kept)):
-            number = 0
-            while number < len(self.kept[place].ops) > 1:
-                transaction = self.kept[place]
-                ops = [*transaction.ops[:number], *transaction.ops[number + 1 :]]
-                rest = [*self.kept]
-                rest[place] = replace(transaction, ops=ops)
-                if self.fails(rest):
-                    self.kept = rest
-                else:
-                    number += 1
+    def rest(place: int, number: int) -> list[Transaction] | None:
+        each = kept[place]
+        if len(each.ops) < 2:
+            return None
+        left = replace(each, ops=[*each.ops[:number], *each.ops[number + 1 :]])
+        return [*kept[:place], left, *kept[place + 1 :]]
+
+    return [
+        partial(rest, place, number) for place, each in enumerate(kept) for number in range(len(each.ops))
+    ]
