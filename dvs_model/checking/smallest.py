@@ -26,14 +26,24 @@ def smallest(observed: Observed, first: Sequence[int], wrong: Wrong, calls: int 
 
     `first`: numbers of the transactions of the evidence. `calls`: how many parts may be judged.
     """
-    search = _Search(observed, wrong, calls)
-    search.kept.accept(_with_writers(observed, set(first)) or None)
+    every = list(observed.transactions)
+    appended = _appended(every)
+
+    def part(kept: Sequence[Transaction]) -> Observed:
+        numbers = {each.number for each in kept}
+        follows = [pair for pair in observed.follows if numbers.issuperset(pair)]
+        gone = appended - _appended(kept)
+        copies = [replace(each, ops=[_without(op, gone) for op in each.ops]) for each in kept]
+        return replace(observed, transactions=copies, notes=[], follows=follows)
+
+    left = Reduction(every, lambda kept: wrong(part(kept)), calls)
+    left.accept(_with_writers(observed, set(first)) or None)
     before = None
-    while before != search.kept.current and search.kept.calls > 0:
-        before = list(search.kept.current)
-        fewer(search.kept)
-        search.kept.exhaust(_operations)
-    return search.part(search.kept.current)
+    while before != left.current and left.calls > 0:
+        before = list(left.current)
+        fewer(left)
+        left.exhaust(_operations)
+    return part(left.current)
 
 
 def _with_writers(observed: Observed, numbers: set[int]) -> list[Transaction]:
@@ -62,24 +72,6 @@ def _without(op: Op, gone: set[tuple[str, object]]) -> Op:
     if op.kind is not Kind.READ_LIST or not isinstance(op.value, tuple):
         return op
     return op._replace(value=tuple(value for value in op.value if (op.key, value) not in gone))
-
-
-class _Search:
-    """The work of `smallest`. `kept`: the transactions that are left so far."""
-
-    def __init__(self, observed: Observed, wrong: Wrong, calls: int) -> None:
-        self.observed = observed
-        every = list(observed.transactions)
-        self.appended = _appended(every)
-        self.kept = Reduction(every, lambda kept: wrong(self.part(kept)), calls)
-
-    def part(self, kept: Sequence[Transaction]) -> Observed:
-        """Returns the history of some transactions."""
-        numbers = {each.number for each in kept}
-        follows = [pair for pair in self.observed.follows if numbers.issuperset(pair)]
-        gone = self.appended - _appended(kept)
-        copies = [replace(each, ops=[_without(op, gone) for op in each.ops]) for each in kept]
-        return replace(self.observed, transactions=copies, notes=[], follows=follows)
 
 
 def _operations(kept: list[Transaction]) -> list[Callable[[], list[Transaction] | None]]:

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from itertools import pairwise
 
 import numpy as np
 
-from dvs_model.clients.basis import Basis, arcs_of
+from dvs_model.clients.basis import Basis, Order, arcs_of
 from dvs_model.clients.layers import layered_cycle
 from dvs_model.clients.ordering import NOT_FOUND, UNEXPLAINED, ordering, solver
 from dvs_model.clients.polygraph import polygraph
@@ -23,9 +22,8 @@ from dvs_model.clients.unread import EVERY, MANY, MOST_JUDGED, MOST_ORDERS, OPEN
 from dvs_model.columns.cycles import knots
 from dvs_model.columns.table import Bools
 from dvs_model.columns.versions import NO_ARCS, Arcs
-from dvs_model.observed.client import Answer, Client, Problem, decide, problem
-from dvs_model.observed.graph import Pair
-from dvs_model.observed.history import Chosen
+from dvs_model.observed.client import Answer, Client, Problem, problem
+from dvs_model.observed.history import Chosen, Pair
 from dvs_model.observed.recover import Finding
 from dvs_model.observed.search import order_exists
 from dvs_model.theory.names import Phenomenon
@@ -53,14 +51,6 @@ AT_MOST = 5_000_000
 CHAIN = tuple(level for level in Client if level is not Client.PARALLEL)
 """The client-side levels but parallel snapshot isolation, the weaker first. A violation is passed on from
 each level to the next one, except from SNAPSHOT to SERIALIZABLE."""
-
-
-class Order(Enum):
-    """The order of transactions that a level keeps beside the dependencies: none, sessions, or real time."""
-
-    NONE = "without sessions"
-    SESSIONS = "sessions"
-    REAL_TIME = "strict"
 
 
 CYCLES: Mapping[Order, Sequence[Phenomenon]] = {
@@ -102,10 +92,7 @@ class Asked:
 
     def decide(self, level: Client) -> Answer:
         """Returns the verdict on a level up to causal consistency."""
-        # Arrays know sessions alone. Other orders are rare, so the definitions do for them.
-        if self.order is Order.SESSIONS:
-            return self.basis.decide(level)
-        return decide(self.problem(), level)
+        return self.basis.decide(level, self.order, arcs_of(self.time))
 
 
 @dataclass(slots=True)

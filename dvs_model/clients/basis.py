@@ -1,19 +1,19 @@
-"""What verdicts on a history of clients are made from, in three implementations of one protocol.
+"""What verdicts on a history of clients are made from, by NumPy arrays.
 
-`Defined` computes it by the readable definitions in `observed`; `InColumns` by NumPy arrays, for most files;
-`on_disk.Apart` by arrays in shares, for files larger than memory. A test holds definitions and arrays equal.
-Arrays do not know commit timestamps, version orders that a file states, and assumptions of the user.
+`InColumns` has the whole history in memory, `on_disk.Apart` one share of the keys at a time. Tests hold both
+equal to the definitions, read by read, in `reference.clients`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Protocol
 
 import numpy as np
 
-from dvs_model.clients.lost import lost_updates, lost_updates_of
+from dvs_model.clients.lost import lost_updates
 from dvs_model.columns.cycles import windows
 from dvs_model.columns.forced import RULES, Forced, forced
 from dvs_model.columns.match import Matched, match
@@ -21,17 +21,24 @@ from dvs_model.columns.names import Named
 from dvs_model.columns.part import part, whole
 from dvs_model.columns.serial import explained_in_order
 from dvs_model.columns.table import COMMITTED, UNKNOWN, Bools
-from dvs_model.columns.versions import NO_ARCS, Arcs, Edges, Versions, edges, unordered_keys, versions
+from dvs_model.columns.versions import (
+    NO_ARCS,
+    Arcs,
+    Edges,
+    Versions,
+    edges,
+    reason,
+    unordered_keys,
+    versions,
+)
 from dvs_model.columns.world import world_of
 from dvs_model.graph.cycles import labels_of
-from dvs_model.observed import graph
-from dvs_model.observed.client import TOO_MANY, Answer, Client, Reason, decide, in_words, problem
-from dvs_model.observed.graph import Pair
-from dvs_model.observed.recover import INITIAL, Finding, Recovered, recover
-from dvs_model.observed.seen import READS, Observed, Status
+from dvs_model.observed.client import TOO_MANY, Answer, Client, Reason, in_words
+from dvs_model.observed.history import Orders, Pair
+from dvs_model.observed.recover import INITIAL, Finding, Recovered
+from dvs_model.observed.seen import Observed
 from dvs_model.observed.time import Windows
 
-UNRECORDED = "the order of its versions is not recorded"
 TOO_MANY_PAIRS = "too many reads of it come before too many appends that no read shows"
 
 
@@ -66,9 +73,17 @@ def unordered_of(matched: Matched, known: Versions, made: Edges) -> Unordered | 
     keys = unordered_keys(known, made)
     if not len(keys):
         return None
-    name = matched.columns.keys[int(keys[0])]
-    reason = matched.noted.broken.get(name, UNRECORDED if known.unknown[keys[0]] else TOO_MANY_PAIRS)
-    return Unordered(len(keys), name, reason)
+    first = int(keys[0])
+    why = reason(matched, known, first) if known.unknown[first] else TOO_MANY_PAIRS
+    return Unordered(len(keys), matched.columns.keys[first], why)
+
+
+class Order(Enum):
+    """The order of transactions that a level keeps beside the dependencies: none, sessions, or real time."""
+
+    NONE = "without sessions"
+    SESSIONS = "sessions"
+    REAL_TIME = "strict"
 
 
 class Basis(Protocol):
@@ -77,7 +92,9 @@ class Basis(Protocol):
     `findings`: anomalies of single reads or keys. `missing`: the number of reads of values that nobody wrote.
     `taken`: one bool per transaction, whether it counts as committed. `unordered`: the keys whose version
     order is not known; None: every order is known. `tails`: the number of keys that end in several appends
-    that no read shows. `edges`: the dependencies that are certain.
+    that no read shows. `edges`: the dependencies that are certain. `certain`: those of them that do not rest
+    on what the user assumes of versions; levels for clients are defined without version orders. `ww_names`:
+    by write dependency of these its key.
     """
 
     observed: Observed
@@ -87,72 +104,31 @@ class Basis(Protocol):
     unordered: Unordered | None
     tails: int
     edges: Edges
+    certain: Edges
+    ww_names: Sequence[str]
     size: Size
 
-    def part(self, members: Bools) -> tuple[Recovered, graph.Orders]:
+    def part(self, members: Bools) -> tuple[Recovered, Orders]:
         """Returns the reads of some transactions, and all versions of the keys that they read or wrote."""
 
-    def whole(self) -> tuple[Recovered, graph.Orders]:
+    def whole(self) -> tuple[Recovered, Orders]:
         """Returns all reads and versions."""
 
     def lost(self) -> list[Finding]:
         """Returns lost updates of keys whose version order is not known."""
 
-    def decide(self, level: Client) -> Answer:
-        """Returns the verdict on a level up to causal consistency, which keeps the order of sessions."""
+    def decide(self, level: Client, order: Order = Order.SESSIONS, time: Arcs = NO_ARCS) -> Answer:
+        """Returns the verdict on a level up to causal consistency, if it keeps an order of transactions.
+
+        `time`: for Order.REAL_TIME, which also keeps sessions, the pairs of which the first one ended before
+        the second one began.
+        """
 
     def in_order(self) -> bool:
         """Tells whether each read shows what was written last in the order of the file."""
 
     def windows(self, *, timed: bool) -> Windows:
         """Returns when the transactions that count as committed began and ended."""
-
-
-class Defined(Basis):
-    """The basis by the readable definitions, one transaction after the other."""
-
-    def __init__(self, observed: Observed) -> None:
-        self.observed, self.found = observed, recover(observed)
-        self.orders = graph.orders(self.found)
-        self.findings, self.missing = self.found.findings, self.found.missing
-        self.taken = np.zeros(len(observed.transactions), np.bool_)
-        self.taken[sorted(self.found.taken)] = True
-        # Every unknown key has a reason, so an empty one means that there is no such key.
-        key, reason = next(iter(self.orders.unknown.items()), ("", ""))
-        self.unordered = Unordered(len(self.orders.unknown), key, reason) if reason else None
-        self.tails = sum(len(tail) > 1 for tail in self.orders.tails.values())
-        made = graph.edges(self.found, self.orders)
-        ww, wr, rw, session = map(arcs_of, (made.ww, made.wr, made.rw, made.session))
-        self.edges = Edges(ww, wr, rw, session, np.empty(0, np.int64))
-        every, taken = observed.transactions, self.found.taken
-        self.size = Size(
-            sum(each.status is Status.COMMITTED for each in every),
-            sum(each.status is Status.COMMITTED and len(each.ops) > 0 for each in every),
-            sum(each.status is Status.UNKNOWN and at not in taken for at, each in enumerate(every)),
-            sum(len(each.ops) for each in every),
-            sum(op.kind in READS for at, each in enumerate(every) if at in taken for op in each.ops),
-            len({op.key for each in every for op in each.ops}),
-        )
-
-    def part(self, members: Bools) -> tuple[Recovered, graph.Orders]:
-        # More than asked for does no harm: the caller looks at the members alone.
-        return self.whole()
-
-    def whole(self) -> tuple[Recovered, graph.Orders]:
-        return self.found, self.orders
-
-    def lost(self) -> list[Finding]:
-        return lost_updates(self.found, self.orders)
-
-    def decide(self, level: Client) -> Answer:
-        return decide(problem(self.found, self.orders, sessions=True), level)
-
-    def in_order(self) -> bool:
-        # It would be right to test it. But the search that follows finds that order first anyway.
-        return False
-
-    def windows(self, *, timed: bool) -> Windows:
-        return windows(self.observed.transactions, self.taken, timed=timed)
 
 
 class InColumns(Basis):
@@ -164,8 +140,12 @@ class InColumns(Basis):
         self.versions: Versions = versions(self.matched)
         self.edges = edges(self.matched, self.versions)
         self.world = world_of(self.matched, self.edges.session)
-        self.findings, self.missing = self.matched.noted.findings, self.matched.noted.missing
+        self.findings = [*self.matched.noted.findings, *self.versions.told.findings]
+        self.missing = self.matched.noted.missing
         self.taken = self.matched.taken
+        assumed = observed.records.assumed
+        self.certain = edges(self.matched, self.versions, assumed=False) if assumed else self.edges
+        self.ww_names: Sequence[str] = Named(self.certain.ww_key, self.matched.columns.keys)
         self.unordered = unordered_of(self.matched, self.versions, self.edges)
         self.tails = self.versions.tails
         columns = self.matched.columns
@@ -178,20 +158,19 @@ class InColumns(Basis):
             len(columns.keys),
         )
 
-    def part(self, members: Bools) -> tuple[Recovered, graph.Orders]:
-        return part(self.matched, members)
+    def part(self, members: Bools) -> tuple[Recovered, Orders]:
+        return part(self.matched, self.versions, members)
 
-    def whole(self) -> tuple[Recovered, graph.Orders]:
-        return whole(self.matched)
+    def whole(self) -> tuple[Recovered, Orders]:
+        return whole(self.matched, self.versions)
 
     def lost(self) -> list[Finding]:
-        return lost_updates_of(self.matched, self.versions)
+        return lost_updates(self.matched, self.versions)
 
-    def decide(self, level: Client) -> Answer:
-        found = forced(self.world, self.matched.reads, self.matched.installed, level)
-        keys = self.matched.columns.keys
-        ww_names = Named(self.edges.ww_key, keys)
-        return verdict(self.edges, found, Reasons(self.observed, ww_names, keys))
+    def decide(self, level: Client, order: Order = Order.SESSIONS, time: Arcs = NO_ARCS) -> Answer:
+        world = self.world.kept(sessions=order is not Order.NONE, time=time)
+        found = forced(world, self.matched.reads, self.matched.installed, level)
+        return verdict(self, world.order, found, self.matched.columns.keys, time)
 
     def in_order(self) -> bool:
         return explained_in_order(self.matched, self.versions)
@@ -200,47 +179,40 @@ class InColumns(Basis):
         return windows(self.observed.transactions, self.taken, timed=timed)
 
 
-@dataclass(frozen=True, slots=True)
-class Reasons:
-    """Names of keys for the words of a verdict.
-
-    `ww`: by write dependency, the name of its key. `forced`: by the number of a key in `Forced.key`.
-    """
-
-    observed: Observed
-    ww: Sequence[str]
-    forced: Sequence[str]
-
-
-def verdict(edges: Edges, found: Forced | None, reasons: Reasons) -> Answer:
+def verdict(
+    basis: Basis, session: Arcs, found: Forced | None, keys: Sequence[str], time: Arcs = NO_ARCS
+) -> Answer:
     """Returns the verdict on a level: whether forced edges close a cycle with the other dependencies.
 
-    `found`: the forced edges; None: there are too many. `observed.client.settled` defines the same.
+    `session`, `time`: pairs of transactions in the order of sessions and in real time, if these are kept.
+    `found`: the forced edges; None: there are too many. `keys`: the names of keys by `found.key`.
     """
     if found is None:
         return TOO_MANY
     # Nothing comes before what was there before the run.
     early = np.flatnonzero(found.arcs[:, 1] == INITIAL)
     if len(early):
-        tail, key = int(found.arcs[early[0], 0]), reasons.forced[int(found.key[early[0]])]
-        seen = f"one that had seen T{reasons.observed.number(tail)}'s write of it"
+        tail, key = int(found.arcs[early[0], 0]), keys[int(found.key[early[0]])]
+        seen = f"one that had seen T{basis.observed.number(tail)}'s write of it"
         return Answer(False, f"key {key} was read as it was before the run by {seen}")
-    ordered = (edges.ww, edges.session, edges.wr, found.arcs)
-    labels = labels_of(ordered, len(reasons.observed.transactions))
+    edges = basis.certain
+    ordered = (edges.ww, session, time, edges.wr, found.arcs)
+    labels = labels_of(ordered, len(basis.observed.transactions))
     inside = [np.flatnonzero(labels[each[:, 0]] == labels[each[:, 1]]) for each in ordered]
     if not any(map(len, inside)):
         return Answer(True)
     # A pair may have several reasons; the last one given stays.
     why: dict[Pair, Reason] = {}
-    ww, session, wr, more = inside
+    ww, in_session, timed, wr, more = inside
     for at, pair in zip(ww.tolist(), _pairs(edges.ww[ww]), strict=True):
-        why[pair] = "version order", reasons.ww[at]
-    why |= dict.fromkeys(_pairs(edges.session[session]), ("session", ""))
+        why[pair] = "version order", basis.ww_names[at]
+    why |= dict.fromkeys(_pairs(session[in_session]), ("session", ""))
+    why |= dict.fromkeys(_pairs(time[timed]), ("real time", ""))
     why |= dict.fromkeys(_pairs(edges.wr[wr]), ("reads from", ""))
     of = zip(_pairs(found.arcs[more]), found.rule[more].tolist(), found.key[more].tolist(), strict=True)
     for pair, rule, code in of:
-        why[pair] = RULES[rule], reasons.forced[code]
-    return Answer(False, in_words(reasons.observed, list(why), why))
+        why[pair] = RULES[rule], keys[code]
+    return Answer(False, in_words(basis.observed, list(why), why))
 
 
 def arcs_of(pairs: Iterable[Pair]) -> Arcs:

@@ -20,7 +20,7 @@ from dvs_model.checking.anomalies import anomalies, sentence
 from dvs_model.checking.check import Checked, Holds, Seen, Undecided, Violated, check, level_verdict
 from dvs_model.checking.sentences import Sentences
 from dvs_model.clients.answers import BY_SEARCH, EVERY_LEVEL, FROM_PL_2, SEARCH_STEPS, SEARCHED_OF, Answers
-from dvs_model.clients.basis import Basis, Defined, InColumns
+from dvs_model.clients.basis import Basis, InColumns
 from dvs_model.clients.large import shown
 from dvs_model.clients.notes import notes_on, size_of
 from dvs_model.clients.on_disk import Apart
@@ -103,19 +103,11 @@ def judge(
 
 
 def basis_of(observed: Observed) -> Basis:
-    """Returns what the verdicts on a history are made from, by arrays wherever arrays can do it.
+    """Returns what the verdicts on a history are made from.
 
     Raises HistoryError: values are not unique.
     """
-    if isinstance(observed.transactions, Listed):
-        return Apart(observed)
-    if observed.records.stamps or observed.follows or observed.records.assumed:
-        return Defined(observed)
-    try:
-        return InColumns(observed)
-    except OverflowError:
-        # The number of a transaction, or of a writer, has more than 64 bits.
-        return Defined(observed)
+    return Apart(observed) if isinstance(observed.transactions, Listed) else InColumns(observed)
 
 
 def judged(

@@ -12,32 +12,15 @@ import numpy as np
 from dvs_model.columns.lookup import below
 from dvs_model.columns.match import Matched
 from dvs_model.columns.versions import Versions
-from dvs_model.observed.graph import Orders
-from dvs_model.observed.recover import Finding, Recovered
+from dvs_model.observed.recover import Finding
 
 
-def lost_updates(found: Recovered, orders: Orders) -> list[Finding]:
+def lost_updates(matched: Matched, versions: Versions) -> list[Finding]:
     """Returns one lost update for each version that several writers of its key read.
 
     A transaction of the tail (its append is shown by no read) counts by key alone: whichever version it read,
     that version is older than every append of the tail. So two of them are a lost update in any case.
     """
-    readers: dict[tuple[str, int | None], list[int]] = {}
-    tails = {key: set(tail) for key, tail in orders.tails.items()}
-    for read in found.reads:
-        if read.key in orders.unknown and read.reader in found.installed[read.key]:
-            readers.setdefault((read.key, read.writer), []).append(read.reader)
-        elif read.reader in tails.get(read.key, ()):
-            readers.setdefault((read.key, None), []).append(read.reader)
-    return [
-        _finding(key, found.number(both[0]), found.number(both[1]), appended=version is None)
-        for (key, version), indexes in readers.items()
-        if len(both := list(dict.fromkeys(indexes))) > 1
-    ]
-
-
-def lost_updates_of(matched: Matched, versions: Versions) -> list[Finding]:
-    """Returns what `lost_updates` returns, by arrays."""
     reads, columns, count = matched.reads, matched.columns, matched.columns.count
     unseen = np.arange(len(versions.key)) - versions.starts[versions.key] >= versions.ordered[versions.key]
     # `unseen`: the version stands behind the ordered part of its key. Of keys without any order that is every

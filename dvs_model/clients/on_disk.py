@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dvs_model.clients.basis import Basis, Reasons, Size, Unordered, unordered_of, verdict
-from dvs_model.clients.lost import lost_updates_of
+from dvs_model.clients.basis import Basis, Order, Size, Unordered, unordered_of, verdict
+from dvs_model.clients.lost import lost_updates
 from dvs_model.columns.cycles import windows
 from dvs_model.columns.forced import Forced, forced, joined
 from dvs_model.columns.match import Installed, Matched, Reads, match
@@ -24,8 +24,8 @@ from dvs_model.columns.shares import Listed, Share
 from dvs_model.columns.table import COMMITTED, UNKNOWN, Bools, Ints
 from dvs_model.columns.versions import NO_ARCS, Arcs, Edges, Versions, edges, neighbours, versions
 from dvs_model.columns.world import ReadFrom, World
-from dvs_model.observed.client import Answer, Client
-from dvs_model.observed.graph import Orders
+from dvs_model.observed.client import TOO_MANY, Answer, Client
+from dvs_model.observed.history import Orders
 from dvs_model.observed.recover import INITIAL, Finding, Recovered
 from dvs_model.observed.seen import Observed
 from dvs_model.observed.time import Windows
@@ -116,7 +116,7 @@ class FindDependencies(Pass):
             unordered,
             known.tails,
             explained_in_order(matched, known),
-            lost_updates_of(matched, known),
+            lost_updates(matched, known),
             len(matched.columns.txn),
             matched.read_count(),
             share.txns.astype(np.int32),
@@ -154,7 +154,7 @@ class SelectTransactions(Pass):
     members: Bools
 
     def __call__(self, share: Share) -> tuple[Recovered, Orders]:
-        found, orders = part(self.matched(share), self.members[share.txns])
+        found, orders = part(*self.versions(share), self.members[share.txns])
         # Translate to numbers of the whole history. A place becomes the number of the operation among all, so
         # that the reads of a transaction can be ordered across shares.
         index = share.txns.tolist()
@@ -177,8 +177,6 @@ class SelectTransactions(Pass):
             key: {index[at]: int(share.ops[first[at] + place]) for at, place in each.items()}
             for key, each in found.placed.items()
         }
-        bare.lists, bare.broken, bare.bad = found.lists, found.broken, found.bad
-        bare.appended = found.appended
         orders.known = {key: [index[at] for at in each] for key, each in orders.known.items()}
         orders.tails = {key: [index[at] for at in each] for key, each in orders.tails.items()}
         return bare, orders
@@ -221,7 +219,8 @@ class Apart(Basis):
         ww, wr, rw = (np.concatenate([NO_SMALL, *(each.arcs[at] for each in told)]) for at in range(3))
         order = neighbours(self.listed.session, self.taken) if observed.records.sessions else NO_ARCS
         self.edges = Edges(ww, wr, rw, _small(order), np.empty(0, np.int64))
-        self.ww_names = [name for each in told for name in each.ww_key]
+        self.certain = self.edges
+        self.ww_names: Sequence[str] = [name for each in told for name in each.ww_key]
         self.reads = [each.reads for each in told]
         self.world: World | None = None
 
@@ -238,16 +237,16 @@ class Apart(Basis):
         return self.world
 
     def part(self, members: Bools) -> tuple[Recovered, Orders]:
-        made, orders = Recovered(self.observed, findings=self.findings, missing=self.missing), Orders()
+        made, orders = Recovered(self.observed), Orders()
         if not members.any():
             return made, orders
         # Shares have no key in common, so that what they hold by key is joined without a clash.
         for found, known in self.listed.shares.each(SelectTransactions(self.bare, self.taken, members)):
             made.reads += found.reads
             made.taken |= found.taken
-            for part_of in ("installed", "placed", "lists", "broken", "bad", "appended"):
-                getattr(made, part_of).update(getattr(found, part_of))
-            for part_of in ("known", "tails", "unknown", "pairs", "rules"):
+            made.installed |= found.installed
+            made.placed |= found.placed
+            for part_of in ("known", "tails", "unknown", "rules"):
                 getattr(orders, part_of).update(getattr(known, part_of))
         made.reads.sort(key=lambda read: (read.reader, read.place))
         return made, orders
@@ -260,19 +259,19 @@ class Apart(Basis):
     def lost(self) -> list[Finding]:
         return self.lost_of
 
-    def decide(self, level: Client) -> Answer:
+    def decide(self, level: Client, order: Order = Order.SESSIONS, time: Arcs = NO_ARCS) -> Answer:
         # These cache what they compute in `world`. Do it before the world is pickled for other processes, or
         # each share would compute it again.
-        world = self.everything()
+        world = self.everything().kept(sessions=order is not Order.NONE, time=time)
         _ = world.seen() if level is Client.CAUSAL else world.read_from()
         parts, names = list[Forced](), list[str]()
         for found in self.listed.shares.each(FindForcedOrders(self.bare, self.taken, world, level)):
             if found is None:
-                return verdict(self.edges, None, Reasons(self.observed, self.ww_names, names))
+                return TOO_MANY
             # Each share numbers its keys from 0: shift them behind those of the shares before.
             parts.append(replace(found[0], key=found[0].key + len(names)))
             names += found[1]
-        return verdict(self.edges, joined(parts), Reasons(self.observed, self.ww_names, names))
+        return verdict(self, world.order, joined(parts), names, time)
 
     def in_order(self) -> bool:
         return self.explained

@@ -19,7 +19,7 @@ from dvs_model.columns.lookup import spread
 from dvs_model.columns.table import Bools, Ints
 from dvs_model.columns.versions import Arcs
 from dvs_model.observed.client import Client, Problem
-from dvs_model.observed.graph import Pair
+from dvs_model.observed.history import Pair
 from dvs_model.observed.recover import INITIAL
 
 MOST_PAIRS = 20_000_000

@@ -18,8 +18,7 @@ import numpy as np
 
 from dvs_model.analysis.verdict import ABSENT, PhenomenonVerdict, Present, Unknown
 from dvs_model.columns.table import Ints
-from dvs_model.observed.graph import Orders
-from dvs_model.observed.history import Chosen, Part
+from dvs_model.observed.history import Chosen, Orders, Part
 from dvs_model.observed.recover import Observation, Recovered
 from dvs_model.theory.names import Phenomenon
 

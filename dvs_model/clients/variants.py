@@ -10,9 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from dvs_model.clients.answers import Answers, Order
-from dvs_model.observed.client import Answer, Client, problem
-from dvs_model.observed.guarantees import Guarantee, decide_guarantee
+import numpy as np
+
+from dvs_model.clients.answers import Answers
+from dvs_model.clients.basis import Order, arcs_of, verdict
+from dvs_model.columns.forced import RULES, Forced
+from dvs_model.observed.client import TOO_MANY, Answer, Client, problem
+from dvs_model.observed.guarantees import Guarantee, forced, order
 from dvs_model.observed.time import time_pairs
 from dvs_model.theory.names import Phenomenon
 
@@ -129,5 +133,11 @@ class Variants:
             return self.plain[Client.CAUSAL]
         if len(self.answers.basis.observed.transactions) > MOST:
             return Answer(None, "there are too many transactions for it")
-        made = problem(*self.answers.basis.whole(), sessions=True)
-        return decide_guarantee(made, guarantee)
+        basis = self.answers.basis
+        made = problem(*basis.whole(), sessions=True)
+        found, keys = forced(made, guarantee), {key: code for code, key in enumerate(made.writers)}
+        if found is None:
+            return TOO_MANY
+        codes = np.array([keys[key] for key in found.values()], np.int64)
+        arrays = Forced(arcs_of(found), codes, np.full(len(found), RULES.index(guarantee.value)))
+        return verdict(basis, arcs_of(order(made, guarantee)), arrays, list(keys))

@@ -3,7 +3,7 @@
 Biswas and Enea (2019, section 4) define these levels without version orders, and Plume and AWDIT check them
 too: if a transaction had seen a's version of a key and yet read b's, then a's version must be the older one.
 That is an edge from a to b. A level holds exactly if its edges close no cycle with session order and
-read-from. `observed.client` defines the same, one transaction after the other.
+read-from. `reference.clients` defines the same, one transaction after the other.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ from dvs_model.columns.table import Bools, Ints
 from dvs_model.columns.versions import Arcs
 from dvs_model.columns.world import World, within_session
 from dvs_model.observed.client import Client
-
-MOST_CLOCKS = 400_000_000
-"""Limit of transactions times sessions for causal consistency: a clock has four bytes for each, so 1.6 GB."""
+from dvs_model.observed.guarantees import Guarantee
 
 AT_ONCE = 4_000_000
 """Candidates for edges that are looked at in one step; it bounds the memory of the temporary arrays."""
@@ -43,7 +41,7 @@ class Forced:
     rule: Ints
 
 
-RULES = ("read committed", "read atomic", "session", "causal")
+RULES = ("read committed", "read atomic", "session", "causal", "real time", *(g.value for g in Guarantee))
 
 
 def forced(world: World, reads: Reads, installed: Installed, level: Client) -> Forced | None:
@@ -57,10 +55,13 @@ def forced(world: World, reads: Reads, installed: Installed, level: Client) -> F
         case Client.READ_COMMITTED:
             return of.direct(RULES.index("read committed"))
         case Client.READ_ATOMIC:
-            own = of.in_session()
-            return None if own is None else joined([of.direct(RULES.index("read atomic")), own])
+            parts = [of.direct(RULES.index("read atomic")), of.in_session()]
+            if len(world.time):
+                # What real time puts before a transaction is visible to it.
+                parts.insert(0, _Forcing(world.by_order(), reads, installed).causal("real time"))
+            return None if None in parts else joined([part for part in parts if part is not None])
         case _:
-            return of.causal()
+            return of.causal("causal")
 
 
 class _Forcing:
@@ -164,15 +165,16 @@ class _Forcing:
 
     # Causal consistency
 
-    def causal(self) -> Forced | None:
+    def causal(self, rule: str) -> Forced | None:
         """Returns the edges if a transaction has seen everything that happened before it; None: too many.
 
-        Happened before is the closure of session order and read-from. A vector clock holds it: `clocks[t, s]`
-        is how many transactions of session s happened before t. Of each session only the last writer of the
-        key that t has seen needs an edge, as in `in_session`.
+        Happened before is the closure of session order and read-from and, if it is kept, real time. A vector
+        clock holds it: `clocks[t, s]` is how many transactions of session s happened before t. Of each
+        session only the last writer of the key that t has seen needs an edge, as in `in_session`. `rule`: the
+        name of the edges.
         """
         reads, session, sessions = self.reads, self.world.session, self.world.sessions
-        if self.count * sessions > MOST_CLOCKS or self.keys * sessions * self.count >= LARGEST:
+        if self.count * sessions > self.world.most or self.keys * sessions * self.count >= LARGEST:
             return None
         within, clocks = within_session(session, self.world.taken), self.world.seen()
         # Sort versions by key, then session, then place in the session. A group is a key with a session that
@@ -202,7 +204,7 @@ class _Forcing:
                     other[kept],
                     reads.writer[read[kept]],
                     reads.key[read[kept]],
-                    RULES.index("causal"),
+                    RULES.index(rule),
                 )
             )
         return joined(found)

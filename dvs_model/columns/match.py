@@ -3,8 +3,8 @@
 Values must be unique for each key, as Elle and other black-box checkers demand, so the value that a read
 shows names its writer. The usual reads are matched here: of a version that a committed transaction installed,
 and of what was there before the run. A transaction with any other read (such as an aborted or an intermediate
-value, or two values of one key) is called *odd*, and all its reads are handed to `observed.recover`. That
-module defines the rules, one read after the other; this one must find the same.
+value, or two values of one key) is called *odd*, and all its reads are handed to `observed.recover`, which
+matches them one after the other. `reference.clients` matches all reads that way.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from dvs_model.columns.table import (
     columns_of,
 )
 from dvs_model.columns.written import Written
+from dvs_model.errors import HistoryError
 from dvs_model.observed.recover import (
     INITIAL,
     Explained,
@@ -42,11 +43,10 @@ from dvs_model.observed.recover import (
     apart,
     incompatible,
     interrupted,
-    recover,
     sorts_of,
     twice,
 )
-from dvs_model.observed.seen import Observed
+from dvs_model.observed.seen import Observed, value_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +134,30 @@ class _Matching:
         loaded = [columns.values.code(each) for each in observed.records.loaded]
         again = self.writes[np.isin(columns.value[self.writes], loaded)] if loaded else self.writes[:0]
         if self.values.twice() or (columns.kind[again] == WRITE).any():
-            # Arrays only tell that a value is not unique. `recover` raises the error that names both places.
-            recover(observed)
+            self.refuse(loaded)
         self.status = columns.status[columns.txn]
         self.taken: Bools = columns.status == COMMITTED
         self.broken = np.zeros(len(columns.keys), np.bool_)
         self.odd = np.zeros(columns.count, np.bool_)
         self.longest = np.full(len(columns.keys), -1, np.int64)
+
+    def refuse(self, loaded: list[int]) -> None:
+        """Raises HistoryError for the first value of the file that is not unique. `loaded`: initial ones."""
+        columns, writes = self.columns, self.writes
+        key, value = columns.key[writes], columns.value[writes]
+        first = writes[self.values.find(key, value)]
+        initial = np.isin(value, loaded) & (columns.kind[writes] == WRITE)
+        at = int(np.flatnonzero((first != writes) | initial)[0])
+        op, unique = columns.op(int(writes[at])), "values must be unique, or no read tells what it has read"
+        here, other = (
+            self.observed.transactions[int(columns.txn[each])].place for each in (writes[at], first[at])
+        )
+        if initial[at]:
+            before = "is what was there before the run, as --initial-value says, and"
+            written = f"{before} it is written to key {op.key} again in {here}"
+        else:
+            written = f"is written twice to key {op.key}: in {other} and in {here}"
+        raise HistoryError(f"{value_text(op.value)} {written}; {unique}")
 
     def matched(self) -> Matched:
         """Returns the result. The order of the steps matters: each may add to `taken`, `broken` and `odd`."""
@@ -401,7 +418,7 @@ class _Matching:
     def with_odd(self, reads: Reads, final: Bools) -> Reads:
         """Returns all reads in the order of the file: the given ones, and those of odd transactions.
 
-        The definitions in `observed.recover` match the latter, and note what cannot be explained.
+        `observed.recover` matches the latter, and notes what cannot be explained.
         """
         columns = self.columns
         odd = np.flatnonzero(self.odd & (columns.status == COMMITTED))

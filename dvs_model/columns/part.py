@@ -1,7 +1,7 @@
-"""Turn a part of a history in columns back into the objects that the readable definitions take.
+"""Turn a part of a history in columns back into objects, for the detectors of phenomena.
 
 Arrays find the few transactions that lie on cycles. What these read, and the versions of their keys, is then
-judged by the definitions in `observed` and by the detectors of phenomena.
+judged by the detectors of phenomena.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from dvs_model.columns.match import Matched, observations
-from dvs_model.columns.table import APPEND, Bools, Ints
-from dvs_model.observed.graph import Orders, orders
+from dvs_model.columns.table import Bools, Ints
+from dvs_model.columns.versions import Versions, orders
+from dvs_model.observed.history import Orders
 from dvs_model.observed.recover import INITIAL, Recovered
 
 
-def part(matched: Matched, members: Bools) -> tuple[Recovered, Orders]:
+def part(matched: Matched, known: Versions, members: Bools) -> tuple[Recovered, Orders]:
     """Returns what some transactions read, and all versions of the keys that they read or wrote.
 
     `members`: one bool per transaction.
@@ -31,29 +32,25 @@ def part(matched: Matched, members: Bools) -> tuple[Recovered, Orders]:
     writers = reads.writer[chosen]
     taken = members.copy()
     taken[writers[writers != INITIAL]] = True
-    return _filled(matched, made, keys, taken & matched.taken)
+    return _filled(matched, known, made, keys, taken & matched.taken)
 
 
-def whole(matched: Matched) -> tuple[Recovered, Orders]:
-    """Returns the whole history in the form that `observed.recover.recover` returns."""
+def whole(matched: Matched, known: Versions) -> tuple[Recovered, Orders]:
+    """Returns all reads and versions."""
     made = Recovered(matched.observed)
     made.reads = observations(matched, np.arange(len(matched.reads.reader)))
-    return _filled(matched, made, np.ones(len(matched.columns.keys), np.bool_), matched.taken)
+    return _filled(matched, known, made, np.ones(len(matched.columns.keys), np.bool_), matched.taken)
 
 
-def _filled(matched: Matched, made: Recovered, keys: Bools, taken: Bools) -> tuple[Recovered, Orders]:
-    """Adds the versions, places and lists of some keys to `made`. `keys`: by key. `taken`: by transaction."""
+def _filled(
+    matched: Matched, known: Versions, made: Recovered, keys: Bools, taken: Bools
+) -> tuple[Recovered, Orders]:
+    """Adds the versions of some keys and their places to `made`. `keys`: by key. `taken`: by transaction."""
     columns, installed = matched.columns, matched.installed
     made.taken = set(np.flatnonzero(taken).tolist())
-    # Findings stay those of the whole history: the definitions do not look for them again in a part.
-    made.findings, made.missing = matched.noted.findings, matched.noted.missing
-    made.broken, made.bad = matched.noted.broken, matched.noted.bad
     wanted: Ints = np.flatnonzero(keys)
-    appended = np.bincount(columns.key[columns.kind == APPEND], minlength=len(keys)) > 0
     for code in wanted.tolist():
         name = columns.keys[code]
-        if appended[code]:
-            made.appended.add(name)
         place = slice(int(installed.starts[code]), int(installed.starts[code + 1]))
         if place.start < place.stop:
             values = columns.value[installed.op[place]].tolist()
@@ -61,6 +58,4 @@ def _filled(matched: Matched, made: Recovered, keys: Bools, taken: Bools) -> tup
             made.installed[name] = dict(zip(txns, map(columns.values.value, values), strict=True))
             places = installed.op[place] - columns.first[installed.txn[place]]
             made.placed[name] = dict(zip(txns, places.tolist(), strict=True))
-        if matched.longest[code] >= 0:
-            made.lists[name] = columns.shown(int(matched.longest[code]))
-    return made, orders(made)
+    return made, orders(matched, known, wanted.tolist())

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dvs_model.columns.table import STATUSES, Ints, Rows
-from dvs_model.observed.seen import LazyTransactions, Status, Transaction
+from dvs_model.observed.seen import LazyTransactions, Transaction
 from dvs_model.observed.time import Windows, window_of
 
 T = TypeVar("T")
@@ -66,7 +66,10 @@ class Listed(LazyTransactions):
         return len(self.number)
 
     def made(self, index: int) -> Transaction:
-        """Builds and returns a transaction, without operations, by its index from 0."""
+        return self.bare(index)
+
+    def bare(self, index: int) -> Transaction:
+        """Builds and returns a transaction, which is without operations, by its index from 0."""
         return Transaction(
             int(self.number[index]),
             self.sessions[int(self.session[index])],
@@ -76,18 +79,6 @@ class Listed(LazyTransactions):
             None if self.windows is None else window_of(self.windows, index),
             None if self.timed is None else window_of(self.timed, index),
         )
-
-    def number_of(self, index: int) -> int:
-        """Returns the number of a transaction, without building it."""
-        return int(self.number[index])
-
-    def status_of(self, index: int) -> Status:
-        """Returns how a transaction ended, without building it."""
-        return STATUSES[int(self.status[index])]
-
-    def session_of(self, index: int) -> str:
-        """Returns the session of a transaction, without building it."""
-        return self.sessions[int(self.session[index])]
 
     def in_real_time(self, *, by_time: bool) -> Listed:
         """Returns the transactions with one source of real time, where the file has two.

@@ -160,28 +160,20 @@ class Rows(LazyTransactions):
 
     def made(self, index: int) -> Transaction:
         """Builds and returns a transaction, by its index from 0."""
+        return replace(self.bare(index), ops=self.columns.ops(index))
+
+    def bare(self, index: int) -> Transaction:
+        """Builds and returns a transaction without its operations."""
         columns = self.columns
         return Transaction(
             int(columns.number[index]),
             columns.sessions[int(columns.session[index])],
             STATUSES[int(columns.status[index])],
-            columns.ops(index),
+            (),
             self.place(index),
             None if self.windows is None else window_of(self.windows, index),
             None if self.timed is None else window_of(self.timed, index),
         )
-
-    def number_of(self, index: int) -> int:
-        """Returns the number of a transaction, without building it."""
-        return int(self.columns.number[index])
-
-    def status_of(self, index: int) -> Status:
-        """Returns how a transaction ended, without building it."""
-        return STATUSES[int(self.columns.status[index])]
-
-    def session_of(self, index: int) -> str:
-        """Returns the session of a transaction, without building it."""
-        return self.columns.sessions[int(self.columns.session[index])]
 
     def in_real_time(self, *, by_time: bool) -> Rows:
         """Returns the transactions with one source of real time, where the file has two.
@@ -219,7 +211,7 @@ def columns_of(transactions: Sequence[Transaction]) -> Columns:
         value = values.array([op[2] for op in ops])
     named = None
     if any(op[3] is not None for op in ops):
-        named = np.fromiter((NOTHING if op[3] is None else op[3][0] for op in ops), np.int64, len(ops))
+        named = _numbers([NOTHING if op[3] is None else op[3][0] for op in ops])
     return Columns(
         txn=np.repeat(np.arange(len(transactions)), counts),
         kind=kind,
@@ -229,7 +221,7 @@ def columns_of(transactions: Sequence[Transaction]) -> Columns:
         items=items,
         writer=named,
         first=_starts(counts),
-        number=np.fromiter((each.number for each in transactions), np.int64, len(transactions)),
+        number=_numbers([each.number for each in transactions]),
         status=np.fromiter(
             (STATUSES.index(each.status) for each in transactions), np.int8, len(transactions)
         ),
@@ -242,6 +234,14 @@ def columns_of(transactions: Sequence[Transaction]) -> Columns:
         sessions=list(sessions),
         values=values,
     )
+
+
+def _numbers(numbers: Sequence[int]) -> Ints:
+    """Returns numbers of transactions; as objects of Python where one has more than 64 bits."""
+    try:
+        return np.array(numbers, np.int64)
+    except OverflowError:
+        return np.array(numbers, object)
 
 
 def _starts(counts: Ints) -> Ints:

@@ -2,12 +2,13 @@
 
 The longest list that was read of a key shows the order of its versions (Elle's list-append); a key with one
 writer has one version, which is an order; of registers with several writers nothing is known but that the
-version before the run comes first. Orders and reads together give ww, wr and rw edges. `observed.graph`
-defines the same, one key after the other.
+version before the run comes first, and what `columns.told` finds. Orders and reads together give ww, wr and
+rw edges. `reference.clients` defines the same, one key after the other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from dvs_model.columns.lookup import below, pairs, spread
 from dvs_model.columns.match import Installed, Matched, Reads
 from dvs_model.columns.table import APPEND, Bools, Ints
+from dvs_model.columns.told import Told, by_assumption, by_file, by_stamps, commit_ranks
+from dvs_model.observed.history import BY_LISTS, BY_NOTHING, BY_ONE, BY_STAMPS, UNRECORDED, Orders
 from dvs_model.observed.recover import INITIAL
 
 Arcs = NDArray[np.int64]
@@ -39,8 +42,8 @@ class Versions:
 
     `key`, `txn`: one int64 per version. `starts`: where the versions of each key begin, with one more at the
     end. `ordered`: one int64 per key, how many versions at its beginning are in order. `unknown`: one bool
-    per key, whether nothing is known of its order (`ordered` is 0 then). `tails`: the number of keys with
-    several versions that no read shows.
+    per key, whether its order is not known (`ordered` is 0 then). `tails`: the number of keys with several
+    versions that no read shows. `told`: what is known of orders beside lists.
     """
 
     key: Ints
@@ -49,6 +52,7 @@ class Versions:
     ordered: Ints
     unknown: Bools
     tails: int
+    told: Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +72,71 @@ class Edges:
 
 
 def versions(matched: Matched) -> Versions:
-    """Returns the version orders that follow from the lists that were read, and from single writers."""
-    installed = matched.installed
+    """Returns the version orders by lists, single writers, and what else tells of them.
+
+    A key takes its order from the first of these that applies. Lists that contradict each other: none. A
+    single writer: its version alone. Commit timestamps. Lists, or appends that no list shows. Else none: a
+    register with several writers.
+    """
+    installed, records = matched.installed, matched.observed.records
     count = installed.starts[1:] - installed.starts[:-1]
     shown = matched.longest >= 0
     columns = matched.columns
     lists = shown | (np.bincount(columns.key[columns.kind == APPEND], minlength=len(count)) > 0)
     written = np.bincount(columns.key[columns.is_write()], minlength=len(count)) > 0
-    unknown = (written & matched.broken) | ((count > 1) & ~lists)
+    broken = written & matched.broken
     place = _places(matched)
+    told = Told(np.zeros(len(count), np.bool_))
+    hidden = (place < 0) & lists[installed.key]
+    unknown = broken | ((count > 1) & ~lists)
+    if records.stamps:
+        told.stamped = ~broken & ((count > 1) | (shown & (count > 0)))
+        stamped, rank = told.stamped.copy(), commit_ranks(matched)
+        by_stamps(matched, told, rank, place)
+        unknown = broken | (stamped & ~told.stamped)
+        of = told.stamped[installed.key]
+        place, hidden = np.where(of, rank[installed.txn], place), hidden & ~of
     # A list only grows, so an append that the longest list does not show comes after all that it shows. The
     # last sort key counts most: by key, then visible before hidden, then by place in the list.
-    hidden = (place < 0) & lists[installed.key]
     order = np.lexsort((installed.txn, place, hidden, installed.key))
     by_list = np.bincount(installed.key[~hidden], minlength=len(count))
     tails = count - by_list
     # A single hidden append has only one possible place, so the order of its key is known in full.
     ordered = np.where(unknown, 0, np.where(tails == 1, count, by_list))
     several = int(np.count_nonzero((tails > 1) & ~unknown))
-    return Versions(installed.key, installed.txn[order], installed.starts, ordered, unknown, several)
+    if matched.observed.follows:
+        by_file(matched, told, unknown)
+    if records.assumed:
+        by_assumption(matched, told, unknown)
+    return Versions(installed.key, installed.txn[order], installed.starts, ordered, unknown, several, told)
+
+
+def orders(matched: Matched, known: Versions, codes: Iterable[int]) -> Orders:
+    """Returns what is known of the version orders of some keys, by their names."""
+    made, told, columns = Orders(), known.told, matched.columns
+    for code in codes:
+        name, begin, end = columns.keys[code], int(known.starts[code]), int(known.starts[code + 1])
+        if begin < end:
+            until = begin + int(known.ordered[code])
+            rule = BY_NOTHING
+            if known.unknown[code]:
+                made.unknown[name] = reason(matched, known, code)
+            else:
+                made.known[name] = known.txn[begin:until].tolist()
+                if until < end:
+                    made.tails[name] = known.txn[until:end].tolist()
+                rule = BY_LISTS if matched.longest[code] >= 0 or end - begin > 1 else BY_ONE
+                rule = BY_STAMPS if told.stamped[code] else rule
+            made.rules[name] = told.rules.get(code, rule)
+    made.pairs = {columns.keys[code]: pairs for code, pairs in told.pairs.items()}
+    made.later = {columns.keys[code]: pairs for code, pairs in told.later.items()}
+    made.some = {pair: columns.keys[code] for pair, code in told.some.items()}
+    return made
+
+
+def reason(matched: Matched, known: Versions, code: int) -> str:
+    """Returns why the order of a key is not known."""
+    return matched.noted.broken.get(matched.columns.keys[code], known.told.reasons.get(code, UNRECORDED))
 
 
 def unordered_keys(known: Versions, made: Edges) -> Ints:
@@ -108,8 +158,10 @@ def _places(matched: Matched) -> Ints:
     return known.find(installed.key, columns.value[installed.op])
 
 
-def edges(matched: Matched, known: Versions) -> Edges:
+def edges(matched: Matched, known: Versions, *, assumed: bool = True) -> Edges:
     """Returns the dependencies that exist whatever the file leaves open.
+
+    `assumed`: also those that follow from what the user assumes of versions.
 
     A version has no certain successor, or one (the next in order), or several: the last version in order
     comes right before whichever append of the tail is first. Edges to all of the tail are right nevertheless,
@@ -136,6 +188,13 @@ def edges(matched: Matched, known: Versions) -> Edges:
     last[many[reads.key]] = 0
     next_version, read = spread(first, np.maximum(first, last))
     rw = _arcs(reads.reader[read], known.txn[next_version])
+    ww_key = known.key[of]
+    stated = known.told.stated(assumed=assumed)
+    if len(stated) or known.told.some:
+        rw = np.concatenate((rw, _overtaken(matched, stated)))
+        some = np.array([(key, *pair) for pair, key in known.told.some.items()], np.int64).reshape(-1, 3)
+        ww = np.concatenate((ww, stated[:, 1:], some[:, 1:]))
+        ww_key = np.concatenate((ww_key, stated[:, 0], some[:, 0]))
     taken = written & matched.taken[reads.writer]
     sessions = matched.observed.records.sessions
     order = neighbours(matched.columns.session, matched.taken) if sessions else NO_ARCS
@@ -144,9 +203,23 @@ def edges(matched: Matched, known: Versions) -> Edges:
         _arcs(reads.writer[taken], reads.reader[taken]),
         rw[rw[:, 0] != rw[:, 1]],
         order,
-        known.key[of],
+        ww_key,
         np.flatnonzero(many),
     )
+
+
+def _overtaken(matched: Matched, stated: Ints) -> Arcs:
+    """Returns each reader of a version with the writers of versions that are stated to be later.
+
+    `stated`: rows (key, earlier, later).
+    """
+    reads, count = matched.reads, matched.columns.count
+    stated = stated[np.lexsort((stated[:, 1], stated[:, 0]))]
+    # One more, so that INITIAL, which is -1, does not meet the last writer of the key before.
+    codes = stated[:, 0] * (count + 1) + stated[:, 1] + 1
+    wanted = reads.key * (count + 1) + reads.writer + 1
+    place, read = spread(below(codes, wanted), below(codes, wanted + 1))
+    return _arcs(reads.reader[read], stated[place, 2])
 
 
 def _first(known: Versions, key: Ints) -> tuple[Ints, Ints]:

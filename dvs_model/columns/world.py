@@ -6,16 +6,22 @@ shares of its keys, so this part, which all shares need, is computed once and ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dvs_model.columns.match import Matched
 from dvs_model.columns.table import Bools, Ints
-from dvs_model.columns.versions import Arcs
+from dvs_model.columns.versions import NO_ARCS, Arcs
 from dvs_model.graph.cycles import topological
 from dvs_model.observed.recover import INITIAL
+
+MOST_CLOCKS = 400_000_000
+"""Limit of transactions times sessions for causal consistency: a clock has four bytes for each, so 1.6 GB."""
+
+FEW_CLOCKS = 60_000_000
+"""The limit where sessions are not all that is kept: then clocks are made beside those of sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +39,17 @@ class World:
 
     `session`: one int64 per transaction. `taken`: one bool per transaction, whether it counts as committed.
     `order`: the pairs of neighbours in sessions. `reads`: all reads of versions of other transactions.
-    `sources`, `clocks`: what `read_from` and `seen` computed, kept for the next call.
+    `time`: pairs of which the first one ended before the second one began, if real time is kept. `most`:
+    transactions times sessions up to which there are clocks. `sources`, `clocks`: what `read_from` and `seen`
+    computed, kept for the next call.
     """
 
     session: Ints
     taken: Bools
     order: Arcs
     reads: ReadFrom
+    time: Arcs = field(default_factory=lambda: NO_ARCS)
+    most: int = MOST_CLOCKS
     sources: Sources | None = None
     clocks: NDArray[np.int32] | None = None
 
@@ -52,6 +62,22 @@ class World:
     def sessions(self) -> int:
         """How many sessions there are."""
         return int(self.session.max(initial=0)) + 1
+
+    def kept(self, *, sessions: bool, time: Arcs) -> World:
+        """Returns the transactions under another order than that of sessions alone.
+
+        `sessions`: whether that is kept; else each transaction is a session of its own.
+        """
+        if sessions and not len(time):
+            return self
+        session = self.session if sessions else np.arange(self.count)
+        order = self.order if sessions else NO_ARCS
+        return World(session, self.taken, order, self.reads, time, FEW_CLOCKS)
+
+    def by_order(self) -> World:
+        """Returns the transactions as if none had read from another one: what is seen by the order alone."""
+        nothing = np.empty(0, np.int64)
+        return replace(self, reads=ReadFrom(nothing, nothing, nothing), sources=None, clocks=None)
 
     def read_from(self) -> Sources:
         """Returns the transactions from which each transaction read."""
@@ -95,8 +121,8 @@ def _clocks(world: World) -> NDArray[np.int32]:
     """
     reads, count, session = world.reads, world.count, world.session
     written = reads.writer != INITIAL
-    tails = np.concatenate((world.order[:, 0], reads.writer[written]))
-    heads = np.concatenate((world.order[:, 1], reads.reader[written]))
+    tails = np.concatenate((world.order[:, 0], world.time[:, 0], reads.writer[written]))
+    heads = np.concatenate((world.order[:, 1], world.time[:, 1], reads.reader[written]))
     # Each pair once: a transaction may read many keys from one other.
     codes = np.unique(tails * count + heads)
     tails, heads = codes // count, codes % count

@@ -1,13 +1,12 @@
-"""A mapping from (key, value) to its writer for the definitions, answered from the arrays.
+"""Who wrote a value to a key, for the few odd transactions whose reads are matched one after the other.
 
-`observed.recover` wants a dictionary of all writes. That would cost objects for each write, and only the few
-odd transactions ask. So what these have read is looked up in advance in one call, and the rest on demand.
+A dictionary of all writes would cost objects for each write. So what odd transactions have read is looked up
+in advance in one call, and the rest on demand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -20,13 +19,13 @@ Wrote = Callable[[Ints, Ints], Ints]
 LAST_ITEMS = 5
 """Elements at the end of each list whose writers are looked up in advance.
 
-The definitions look up the last element that is not the reader's own append, so five elements are enough for
+`Explained` looks up the last element that is not the reader's own append, so five elements are enough for
 readers with up to four own appends. Others are looked up one by one, which is slower and no less right.
 """
 
 
-class Written(Mapping[tuple[str, object], tuple[int, int]]):
-    """By key and value the index of the transaction that wrote the value, and the place of the write in it.
+class Written:
+    """From key and value to the index of the transaction that wrote it, and the place of the write in it.
 
     `known`: the answers so far; None: nobody wrote the value. `odd`: the transactions that will ask.
     """
@@ -55,21 +54,13 @@ class Written(Mapping[tuple[str, object], tuple[int, int]]):
         for (code, shown), place_of in zip(names, places, strict=True):
             yield (columns.keys[code], columns.values.value(shown)), place_of
 
-    def __getitem__(self, wanted: tuple[str, object]) -> tuple[int, int]:
-        place: tuple[int, int] | None = self.get(wanted)
-        if place is None:
-            raise KeyError(wanted)
-        return place
-
-    # `Mapping.get` would raise and catch KeyError for each value that nobody wrote. Where lists contradict
-    # each other, every element of every read is looked up, so that this way must be short.
-    def get(self, wanted: tuple[str, object], default: Any = None) -> Any:
-        """Returns the transaction and the place of the write; `default` if nobody wrote the value."""
+    # Short, because where lists contradict each other every element of every read is looked up.
+    def __call__(self, key: str, value: object) -> tuple[int, int] | None:
         try:
-            place = self.known[wanted]
+            return self.known[key, value]
         except KeyError:
-            place = self.known[wanted] = self.found(*wanted)
-        return default if place is None else place
+            place = self.known[key, value] = self.found(key, value)
+            return place
 
     def found(self, key: str, value: object) -> tuple[int, int] | None:
         """Returns the transaction that wrote a value, and the place of the write; None: nobody wrote it."""
@@ -82,11 +73,3 @@ class Written(Mapping[tuple[str, object], tuple[int, int]]):
             return None
         txn = int(columns.txn[op])
         return txn, op - int(columns.first[txn])
-
-    def __iter__(self) -> Iterator[tuple[str, object]]:
-        columns = self.columns
-        for op in np.flatnonzero(self.columns.is_write()).tolist():
-            yield columns.keys[int(columns.key[op])], columns.values.value(int(columns.value[op]))
-
-    def __len__(self) -> int:
-        return len(np.flatnonzero(self.columns.is_write()))

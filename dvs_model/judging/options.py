@@ -16,7 +16,6 @@ from dvs_model.checking.mixing import mixing
 from dvs_model.checking.reduction import Reduction, fewer
 from dvs_model.checking.smallest import CALLS, smallest
 from dvs_model.clients.answers import SEARCH_STEPS
-from dvs_model.clients.basis import UNRECORDED
 from dvs_model.clients.judge import judge
 from dvs_model.columns.shares import Listed
 from dvs_model.errors import HistoryError, RequestError
@@ -24,6 +23,7 @@ from dvs_model.formats.reader import Parsed, Pieces, Viewed
 from dvs_model.formats.timekiller import with_initial
 from dvs_model.graph.reading import DEFAULT, Reading
 from dvs_model.judging.files import opened
+from dvs_model.observed.history import UNRECORDED
 from dvs_model.observed.seen import Assumption, Observed, RealTime
 from dvs_model.theory.names import Level, Phenomenon
 

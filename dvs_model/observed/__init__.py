@@ -1,1 +1,1 @@
-"""Histories as clients saw them: who wrote what is read off the values; version orders are recovered."""
+"""Histories as clients saw them: transactions, reads that no write explains, parts for the detectors."""

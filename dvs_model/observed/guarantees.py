@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from itertools import pairwise
 
-from dvs_model.observed.client import Answer, Problem, Reason, settled
-from dvs_model.observed.graph import Pair
+from dvs_model.observed.client import Problem
+from dvs_model.observed.history import Pair
 from dvs_model.observed.recover import INITIAL
 
 MOST_EDGES = 5_000_000
@@ -33,19 +33,21 @@ class Guarantee(Enum):
     WRITES_FOLLOW_READS = "writes follow reads"
 
 
-def decide_guarantee(made: Problem, guarantee: Guarantee) -> Answer:
-    """Returns the verdict on a session guarantee. It is exact, unless there are more than MOST_EDGES."""
-    order = dict(_order(made, guarantee))
-    edges: dict[Pair, Reason] = {}
+def forced(made: Problem, guarantee: Guarantee) -> dict[Pair, str] | None:
+    """Returns the edges that a session guarantee forces, each with its key; None: more than MOST_EDGES.
+
+    It holds exactly if these close no cycle with dependencies and with `order`.
+    """
+    edges: dict[Pair, str] = {}
     for older, newer, key in _forced(made, guarantee):
-        edges.setdefault((older, newer), (guarantee.value, key))
+        edges.setdefault((older, newer), key)
         if len(edges) > MOST_EDGES:
-            return settled(made, None, order)
-    return settled(made, edges, order)
+            return None
+    return edges
 
 
-def _order(made: Problem, guarantee: Guarantee) -> Iterator[tuple[Pair, Reason]]:
-    """Yields the pairs of transactions whose order a guarantee demands beside forced edges, with reasons.
+def order(made: Problem, guarantee: Guarantee) -> Iterator[Pair]:
+    """Yields the pairs of transactions whose order a guarantee demands beside forced edges.
 
     Monotonic writes: the writers of a session are in its order. Writes follow reads: a writer comes after all
     from which its session has read by then.
@@ -54,7 +56,7 @@ def _order(made: Problem, guarantee: Guarantee) -> Iterator[tuple[Pair, Reason]]
         case Guarantee.MONOTONIC_WRITES:
             for chain in made.chains:
                 writers = [index for index in chain if index in made.writes]
-                yield from ((pair, ("session", "")) for pair in pairwise(writers))
+                yield from pairwise(writers)
         case Guarantee.WRITES_FOLLOW_READS:
             for chain in made.chains:
                 read: dict[int, None] = {}
@@ -62,7 +64,7 @@ def _order(made: Problem, guarantee: Guarantee) -> Iterator[tuple[Pair, Reason]]
                     read.update(_sources(made, index))
                     # Reads of this transaction count, too: it wrote after them.
                     if index in made.writes:
-                        yield from (((source, index), ("session", "")) for source in read)
+                        yield from ((source, index) for source in read)
         case _:
             pass
 

@@ -13,10 +13,45 @@ from dataclasses import dataclass, field
 
 from dvs_model.histories.history import Commit, Event, History, Read, Start, Version, Write
 from dvs_model.histories.inventory import T0
-from dvs_model.observed.graph import Orders
 from dvs_model.observed.recover import INITIAL, Observation, Recovered
 from dvs_model.observed.seen import value_text
 from dvs_model.observed.time import Windows, window_of
+
+Pair = tuple[int, int]
+"""Two transactions by index; the first one comes before the second."""
+
+
+@dataclass(slots=True)
+class Orders:
+    """Version orders, as far as they are known. Versions are named by their writers.
+
+    `known`: by key the writers in order. `tails`: by key the writers after these, in an order that nobody
+    saw. `unknown`: by key why its order is not known. Of such keys: `pairs`: neighbours in the order, which
+    the file states; `later`: pairs of which the second version is later, as the user assumes. `some`:
+    neighbours that the file states without their key, each with one of the keys that can be meant. `rules`:
+    by key what its order, or the known part of it, was taken from, in words.
+    """
+
+    known: dict[str, list[int]] = field(default_factory=dict)
+    tails: dict[str, list[int]] = field(default_factory=dict)
+    unknown: dict[str, str] = field(default_factory=dict)
+    pairs: dict[str, list[Pair]] = field(default_factory=dict)
+    rules: dict[str, str] = field(default_factory=dict)
+    later: dict[str, list[Pair]] = field(default_factory=dict)
+    some: dict[Pair, str] = field(default_factory=dict)
+
+    def stated(self, key: str) -> list[Pair]:
+        """Returns pairs of versions whose order is known although that of all versions of the key is not."""
+        return [*dict.fromkeys((*self.pairs.get(key, ()), *self.later.get(key, ())))]
+
+
+BY_LISTS = "the lists that were read"
+BY_STAMPS = "the commit timestamps"
+BY_ONE = "one transaction alone wrote it"
+BY_FILE = "the file says which write replaced which"
+BY_NOTHING = "what was there before the run comes first, and more is not known"
+
+UNRECORDED = "the order of its versions is not recorded"
 
 
 @dataclass(slots=True)

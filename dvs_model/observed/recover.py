@@ -1,16 +1,15 @@
-"""Recover who wrote what each transaction read from the values, as Elle does; the definitions, read by read.
+"""Who wrote what each transaction read, in words: findings, and the reads of one transaction, read by read.
 
 Clients do not see versions, only values. If no value is written twice to a key, a pair (key, value) names one
 write, and so each read names its writer. A read that no write explains becomes a finding with the name of the
-anomaly: aborted read, intermediate read, internal, and so on. `columns.match` finds the same with arrays, and
-leaves to this module what is not usual.
+anomaly: aborted read, intermediate read, internal, and so on. `columns.match` matches the usual reads with
+arrays, and leaves to `Explained` the transactions with a read that is not usual.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import groupby
 
 from dvs_model.errors import HistoryError
@@ -56,10 +55,10 @@ class Recovered:
     `taken`: the indexes of the transactions that count as committed: those that did, and those without an
     answer from which a committed one read. `reads`: the reads that are dependencies. `installed`: by key and
     transaction the last value that it wrote, which is the version it installed. `placed`: by key and
-    transaction the place of that write among the operations. `appended`: the keys to which something was
-    appended. `lists`: by key the longest list that was read. `bad`: by key the (place, element) of that list
-    which no committed transaction appended. `broken`: by key why no version order follows from its lists.
-    `findings`: the anomalies. `missing`: the number of reads of values that nobody wrote.
+    transaction the place of that write among the operations. `bad`: by key the (place, element) of the
+    longest list that was read, of elements that no committed transaction appended. `broken`: by key why no
+    version order follows from its lists. `findings`: the anomalies. `missing`: the number of reads of values
+    that nobody wrote.
     """
 
     observed: Observed
@@ -67,10 +66,8 @@ class Recovered:
     reads: list[Observation] = field(default_factory=list)
     installed: dict[str, dict[int, object]] = field(default_factory=dict)
     placed: dict[str, dict[int, int]] = field(default_factory=dict)
-    lists: dict[str, tuple[object, ...]] = field(default_factory=dict)
     bad: dict[str, list[tuple[int, object]]] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
-    appended: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
     missing: int = 0
 
@@ -79,66 +76,12 @@ class Recovered:
         return self.observed.number(index)
 
 
-Writers = Mapping[tuple[str, object], tuple[int, int]]
-"""By key and value the index of the transaction that wrote it, and the place of the write in it."""
+Wrote = Callable[[str, object], tuple[int, int] | None]
+"""From key and value to the index of the transaction that wrote it, and the place of the write in it."""
 
 
 Sorts = Mapping[str, Collection[str]]
 """By key the sorts of the values that were written to it, such as numbers or strings."""
-
-
-def recover(observed: Observed) -> Recovered:
-    """Returns the history with its reads matched to writes.
-
-    Raises HistoryError: a value is written twice to one key, or an initial value is written again, so that a
-    read of it does not tell what it has read; or a value belongs to a workload that is not judged.
-    """
-    writers = _writers(observed)
-    found = Recovered(observed)
-    final = _final(observed)
-    _longest(found, observed)
-    appends = _appends(observed)
-    found.appended = set(appends)
-    for key, whole in found.lists.items():
-        if key not in found.broken and (index := apart(observed, whole, appends.get(key, {}))) is not None:
-            interrupted(found, key, whole, index)
-    _take(found, observed, writers)
-    # Looks at every write, and only values that nobody wrote need it: so once, and only if one comes.
-    sorts = cache(lambda: sorts_of(writers))
-    for index in sorted(found.taken):
-        if observed.transactions[index].status is Status.COMMITTED:
-            for op in Explained(found, index, writers, final, sorts).read():
-                found.reads.append(op)
-    for key, of_key in final.items():
-        found.installed[key] = {index: value for index, value in of_key.items() if index in found.taken}
-        found.placed[key] = {index: writers[key, value][1] for index, value in found.installed[key].items()}
-    return found
-
-
-def _writers(observed: Observed) -> dict[tuple[str, object], tuple[int, int]]:
-    """Returns by key and value who wrote it. Raises HistoryError: a value is not unique."""
-    writers: dict[tuple[str, object], tuple[int, int]] = {}
-    loaded = observed.records.loaded
-    for index, transaction in enumerate(observed.transactions):
-        for place, op in enumerate(transaction.ops):
-            if op.kind is Kind.WRITE or op.kind is Kind.APPEND:
-                if op.kind is Kind.WRITE and op.value in loaded:
-                    # A read of the value could mean the initial version or this write.
-                    fact = (
-                        f"{value_text(op.value)} is what was there before the run, as --initial-value says, "
-                        f"and it is written to key {op.key} again in {transaction.place}; values must be "
-                        "unique, or no read tells what it has read"
-                    )
-                    raise HistoryError(fact)
-                known = writers.setdefault((op.key, op.value), (index, place))
-                if known != (index, place):
-                    other = observed.transactions[known[0]]
-                    fact = (
-                        f"{value_text(op.value)} is written twice to key {op.key}: in {other.place} and in "
-                        f"{transaction.place}; values must be unique, or no read tells what it has read"
-                    )
-                    raise HistoryError(fact)
-    return writers
 
 
 def sorts_of(written: Iterable[tuple[str, object]]) -> Sorts:
@@ -147,26 +90,6 @@ def sorts_of(written: Iterable[tuple[str, object]]) -> Sorts:
     for key, value in written:
         sorts.setdefault(key, set()).add(sort_of(value))
     return sorts
-
-
-def _final(observed: Observed) -> dict[str, dict[int, object]]:
-    """Returns by key and transaction the last value written."""
-    final: dict[str, dict[int, object]] = {}
-    for index, transaction in enumerate(observed.transactions):
-        for op in transaction.ops:
-            if op.kind is Kind.WRITE or op.kind is Kind.APPEND:
-                final.setdefault(op.key, {})[index] = op.value
-    return final
-
-
-def _appends(observed: Observed) -> dict[str, dict[int, list[object]]]:
-    """Returns by key and transaction the elements that it appended, in the order of its appends."""
-    appends: dict[str, dict[int, list[object]]] = {}
-    for index, transaction in enumerate(observed.transactions):
-        for op in transaction.ops:
-            if op.kind is Kind.APPEND:
-                appends.setdefault(op.key, {}).setdefault(index, []).append(op.value)
-    return appends
 
 
 def apart(
@@ -208,35 +131,6 @@ def interrupted(found: Recovered, key: str, whole: tuple[object, ...], index: in
     found.broken[key] = "what one transaction appended does not stand together"
 
 
-def _committed(observed: Observed) -> Iterator[tuple[int, Op]]:
-    """Yields the operations of committed transactions, each with the index of its transaction."""
-    for index, transaction in enumerate(observed.transactions):
-        if transaction.status is Status.COMMITTED:
-            for op in transaction.ops:
-                yield index, op
-
-
-def _longest(found: Recovered, observed: Observed) -> None:
-    """Finds by key the longest list that was read. Each other list of the key must be a prefix of it."""
-    longest: dict[str, tuple[tuple[object, ...], int]] = {}
-    for index, op in _committed(observed):
-        if op.kind is Kind.READ_LIST:
-            assert isinstance(op.value, tuple)
-            known = longest.get(op.key)
-            if known is None or len(op.value) > len(known[0]):
-                longest[op.key] = op.value, index
-    found.lists = {key: value for key, (value, _) in longest.items()}
-    for key, (value, index) in longest.items():
-        if len(set(value)) < len(value):
-            twice(found, key, value, index)
-    for index, op in _committed(observed):
-        if op.kind is Kind.READ_LIST and op.key not in found.broken:
-            whole, other = longest[op.key]
-            assert isinstance(op.value, tuple)
-            if op.value != whole[: len(op.value)]:
-                incompatible(found, op, whole, index, other)
-
-
 def twice(found: Recovered, key: str, value: tuple[object, ...], index: int) -> None:
     """Adds the finding that a transaction read a list which shows one element twice."""
     before = set[object]()
@@ -255,32 +149,6 @@ def incompatible(found: Recovered, op: Op, whole: tuple[object, ...], index: int
     found.broken[op.key] = "two reads show incompatible orders"
 
 
-def _take(found: Recovered, observed: Observed, writers: Writers) -> None:
-    """Finds the transactions that count as committed, and the list elements that nobody committed.
-
-    A client without an answer does not know whether its transaction committed. If a committed transaction
-    read what it wrote, it must have committed.
-    """
-    statuses = [transaction.status for transaction in observed.transactions]
-    found.taken = {index for index, status in enumerate(statuses) if status is Status.COMMITTED}
-    for key, whole in found.lists.items():
-        for place, value in enumerate(whole):
-            writer = writers.get((key, value))
-            if writer is None or statuses[writer[0]] is Status.ABORTED:
-                found.bad.setdefault(key, []).append((place, value))
-            else:
-                found.taken.add(writer[0])
-    if Status.UNKNOWN in statuses:
-        for _, op in _committed(observed):
-            # The longest lists were looked at above. Only where lists contradict each other the others show
-            # more.
-            shown = op.value if op.kind is Kind.READ_LIST else (op.value,)
-            if op.kind is Kind.READ or (op.kind is Kind.READ_LIST and op.key in found.broken):
-                assert isinstance(shown, tuple)
-                known = (writers.get((op.key, value)) for value in shown)
-                found.taken |= {w[0] for w in known if w and statuses[w[0]] is Status.UNKNOWN}
-
-
 class Explained:
     """The reads of one committed transaction, matched to writes in the order of its operations.
 
@@ -293,11 +161,11 @@ class Explained:
         self,
         found: Recovered,
         index: int,
-        writers: Writers,
+        wrote: Wrote,
         final: Mapping[str, Mapping[int, object]],
         sorts: Callable[[], Sorts],
     ) -> None:
-        self.found, self.index, self.writers, self.final = found, index, writers, final
+        self.found, self.index, self.wrote, self.final = found, index, wrote, final
         self.sorts = sorts
         self.transaction = found.observed.transactions[index]
         self.own: dict[str, list[object]] = {}
@@ -344,7 +212,7 @@ class Explained:
         known = self.found.bad.get(op.key, ())
         inner = enumerate(value[:-1]) if op.key in self.found.broken else known
         for element in (item for at, item in inner if at < last):
-            writer = self.writers.get((op.key, element))
+            writer = self.wrote(op.key, element)
             if writer is None:
                 self.unwritten(op, element)
             else:
@@ -359,7 +227,7 @@ class Explained:
                 self.add("internal", f"wrote {wrote} to key {op.key} and then read {value_text(op.value)}")
             return
         initial = op.value is None or (
-            op.value in self.found.observed.records.initial and (op.key, op.value) not in self.writers
+            op.value in self.found.observed.records.initial and self.wrote(op.key, op.value) is None
         )
         # A format may have two marks for what was there before the run (Cobra has). They are one value.
         if not self.same(op, None if initial else op.value):
@@ -402,7 +270,7 @@ class Explained:
         if initial:
             yield Observation(self.index, INITIAL, op.key, None, place)
             return
-        writer = self.writers.get((op.key, value))
+        writer = self.wrote(op.key, value)
         if writer is None:
             self.unwritten(op, value)
             return

@@ -1,7 +1,7 @@
 """The data model of a black-box history: what clients saw of a database, as Jepsen and others record it.
 
 A session is a sequence of transactions of one client; a transaction reads and writes values of keys. Versions
-and their order are not recorded: `observed.recover` and `observed.graph` recover them.
+and their order are not recorded: `columns.match` and `columns.versions` recover them.
 """
 
 from __future__ import annotations
@@ -128,16 +128,8 @@ class LazyTransactions(Sequence[Transaction], ABC):
         return self.made(index % len(self))
 
     @abstractmethod
-    def number_of(self, index: int) -> int:
-        """Returns the number of a transaction, without building it."""
-
-    @abstractmethod
-    def status_of(self, index: int) -> Status:
-        """Returns how a transaction ended, without building it."""
-
-    @abstractmethod
-    def session_of(self, index: int) -> str:
-        """Returns the session of a transaction, without building it."""
+    def bare(self, index: int) -> Transaction:
+        """Builds and returns a transaction without its operations, by its index from 0."""
 
     @abstractmethod
     def in_real_time(self, *, by_time: bool) -> LazyTransactions:
@@ -201,20 +193,22 @@ class Observed:
         notes = [note.replace(AGREED, chosen) for note in self.notes]
         return replace(self, transactions=transactions, notes=notes)
 
+    def bare(self, index: int) -> Transaction:
+        """Returns a transaction, without its operations where it is built for this call."""
+        held = self.transactions
+        return held.bare(index) if isinstance(held, LazyTransactions) else held[index]
+
     def number(self, index: int) -> int:
         """Returns the number of a transaction."""
-        held = self.transactions
-        return held.number_of(index) if isinstance(held, LazyTransactions) else held[index].number
+        return self.bare(index).number
 
     def status(self, index: int) -> Status:
         """Returns how a transaction ended."""
-        held = self.transactions
-        return held.status_of(index) if isinstance(held, LazyTransactions) else held[index].status
+        return self.bare(index).status
 
     def session(self, index: int) -> str:
         """Returns the session of a transaction."""
-        held = self.transactions
-        return held.session_of(index) if isinstance(held, LazyTransactions) else held[index].session
+        return self.bare(index).session
 
     def by_session(self) -> Mapping[str, list[Transaction]]:
         """Returns the transactions of each session, in its order."""

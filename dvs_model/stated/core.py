@@ -79,14 +79,15 @@ def core(made: Made, reads: Reads, found: Dependencies, session: Pairs) -> Core 
         if single.complete and not single.shown:
             excluded |= one
         # An edge inside a component is on some cycle; without such an edge there is none.
-        knots = in_knots([ww, wr, rw, *also], len(commit))
-        inside = [(r, w) for r, w in zip(readers, writers, strict=True) if knots[r] and knots[r] == knots[w]]
+        every = [ww, wr, rw, *also]
+        labels = component_labels([tails for tails, _ in every], [heads for _, heads in every], len(commit))
+        inside = [(r, w) for r, w in zip(readers, writers, strict=True) if labels[r] == labels[w]]
         if not inside:
             excluded |= many
         elif not single.shown:
-            every = search.arcs([ww, wr, rw, *also])
+            arcs = search.arcs(every)
             for reader, writer in inside[:TRIED]:
-                kept.update(search.way(every, writer, reader) or ())
+                kept.update(search.way(arcs, writer, reader) or ())
     if not at_cursor(made, reads):
         excluded.add(P.G_CURSOR)
     # Keep both ends of these edges in any case: if the writer committed before the reader started, real time
@@ -177,14 +178,6 @@ def _back(parent: dict[int, int], vertex: int) -> Iterator[int]:
     while parent[vertex] != vertex:
         vertex = parent[vertex]
         yield vertex
-
-
-def in_knots(pairs: Iterable[Pairs], count: int) -> Ints:
-    """Returns for each transaction the number, from 1, of its component; 0: it is alone in its component."""
-    every = list(pairs)
-    labels = component_labels([tails for tails, _ in every], [heads for _, heads in every], count)
-    found: Ints = np.where(np.bincount(labels)[labels] > 1, labels + 1, 0)
-    return found
 
 
 def at_cursor(made: Made, reads: Reads) -> bool:

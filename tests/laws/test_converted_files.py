@@ -16,6 +16,7 @@ import pytest
 from dvs_model.analysis.verdict import Absent, Present
 from dvs_model.checking.check import Checked, Undecided, check
 from dvs_model.clients.judge import ORDERED, SESSIONS, judge
+from dvs_model.clients.whole import whole
 from dvs_model.errors import HistoryError
 from dvs_model.formats import cobra
 from dvs_model.formats.reader import Form, Item, Viewed
@@ -23,7 +24,6 @@ from dvs_model.formats.registry import FORMATS
 from dvs_model.formats.written.registry import WRITERS, parquet
 from dvs_model.notation import parse, render
 from dvs_model.observed.seen import READS, Kind, Observed, Op, Records, Status, Transaction
-from dvs_model.observed.whole import whole
 from dvs_model.theory.names import Level, Phenomenon
 from tests.depth import examples
 

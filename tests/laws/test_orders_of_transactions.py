@@ -13,10 +13,9 @@ from dvs_model.clients import ordering as module
 from dvs_model.clients.ordering import Found, ordering
 from dvs_model.clients.polygraph import Polygraph, Sides, Why, polygraph
 from dvs_model.observed.client import Client, Problem, problem
-from dvs_model.observed.graph import orders
-from dvs_model.observed.recover import recover
 from dvs_model.observed.search import order_exists
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
+from reference.clients import orders, recover
 from tests.depth import examples
 
 COUNT = examples(150)

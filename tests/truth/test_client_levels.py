@@ -16,21 +16,21 @@ import pytest
 from dvs_model.analysis.verdict import Absent, Present, Unknown
 from dvs_model.checking.check import Holds, Violated, check
 from dvs_model.clients import answers, ordering
-from dvs_model.clients.answers import CHAIN, Order
+from dvs_model.clients.answers import CHAIN
+from dvs_model.clients.basis import Order
 from dvs_model.clients.judge import ORDERED, basis_of, judge
 from dvs_model.clients.unread import BY_ORDER, BY_ORDER_IN_SESSIONS, BY_ORDER_IN_TIME
 from dvs_model.clients.variants import VARIANTS
 from dvs_model.histories.history import History
 from dvs_model.judging import recorded
-from dvs_model.observed.client import Client, decide, problem
-from dvs_model.observed.graph import orders
+from dvs_model.observed.client import Client, problem
 from dvs_model.observed.guarantees import Guarantee
 from dvs_model.observed.history import Part
-from dvs_model.observed.recover import recover
 from dvs_model.observed.search import order_exists
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
 from dvs_model.observed.time import time_pairs
 from dvs_model.theory.names import Level, Phenomenon
+from reference.clients import orders, recover
 from tests.depth import examples
 
 pytestmark = pytest.mark.slow
@@ -280,7 +280,7 @@ def test_levels_agree_with_their_axioms() -> None:
             if level in (Client.PREFIX, Client.SNAPSHOT, Client.SERIALIZABLE):
                 answer = order_exists(made, level, 100_000)
             else:
-                answer = decide(made, level).holds
+                answer = basis_of(observed).decide(level).holds
             due = axioms.holds(level)
             assert answer == due, f"{level.value}: {observed}"
             violated[level] += not due

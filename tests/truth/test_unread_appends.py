@@ -16,11 +16,11 @@ import pytest
 from dvs_model.checking.check import Checked, Holds, Violated, check
 from dvs_model.clients.judge import judge
 from dvs_model.observed.client import Client
-from dvs_model.observed.graph import Orders, orders
-from dvs_model.observed.history import Part
-from dvs_model.observed.recover import INITIAL, Recovered, recover
+from dvs_model.observed.history import Orders, Part
+from dvs_model.observed.recover import INITIAL, Recovered
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 from dvs_model.theory.names import Level
+from reference.clients import Matched, orders, recover
 from tests.depth import examples
 
 pytestmark = pytest.mark.slow
@@ -66,7 +66,7 @@ def drawn(random: Random) -> Observed:
     return Observed("", transactions, Records(aborts=True, lists=True))
 
 
-def written_out(found: Recovered, known: Orders) -> Iterator[Orders]:
+def written_out(found: Matched, known: Orders) -> Iterator[Orders]:
     """Yields every order of what no read shows."""
     for chosen in product(*map(permutations, known.tails.values())):
         every = orders(found)

@@ -12,6 +12,7 @@ import click
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
+from dvs_model.clients.whole import whole
 from dvs_model.errors import HistoryError
 from dvs_model.formats.elle import WORKLOADS
 from dvs_model.formats.reader import Parsed, Refused, Viewed
@@ -20,7 +21,6 @@ from dvs_model.formats.table import write_parquet
 from dvs_model.histories.history import History
 from dvs_model.judging.files import histories
 from dvs_model.notation import render
-from dvs_model.observed.whole import whole
 
 
 @click.command()

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import chain
 
+from dvs_model.clients.basis import InColumns
 from dvs_model.graph.cycles import strong_labels
 from dvs_model.histories.history import Abort, Commit, Event, History, Read, Version, Write
 from dvs_model.histories.inventory import T0
-from dvs_model.observed.graph import Orders, Pair, edges, orders
-from dvs_model.observed.history import Names, plain_value, session_names
-from dvs_model.observed.recover import Recovered, recover
+from dvs_model.observed.history import Names, Orders, Pair, plain_value, session_names
+from dvs_model.observed.recover import Recovered
 from dvs_model.observed.seen import READS, Kind, Observed, Op, Status
 
 
@@ -44,8 +44,8 @@ class _Whole:
     lost: dict[str, int] = field(default_factory=dict)
 
     def history(self) -> tuple[History, tuple[str, ...]]:
-        found = recover(self.observed)
-        known = orders(found)
+        basis = InColumns(self.observed)
+        found, known = basis.whole()
         counts: dict[tuple[str, int], int] = {}
         for transaction in self.observed.transactions:
             for op in transaction.ops:
@@ -63,7 +63,7 @@ class _Whole:
         history = History(
             name=self.observed.name,
             events=events,
-            orders=dict(self.version_orders(found, known, counts)),
+            orders=dict(self.version_orders(basis, found, known, counts)),
             sessions=self.sessions(),
             implicit_initial=bool(first),
         )
@@ -139,11 +139,12 @@ class _Whole:
         return version
 
     def version_orders(
-        self, found: Recovered, known: Orders, counts: dict[tuple[str, int], int]
+        self, basis: InColumns, found: Recovered, known: Orders, counts: dict[tuple[str, int], int]
     ) -> Iterator[tuple[str, tuple[Version, ...]]]:
         """Yields each object with its version order. `counts`: by key and transaction how many versions."""
-        keys = [*known.known, *(key for key in known.unknown if key not in known.known)]
-        place = self.convenient(found, known) if known.tails or known.unknown else []
+        written = dict.fromkeys(key for key, _ in self.made)
+        keys = [key for of in (known.known, known.unknown) for key in written if key in of]
+        place = convenient(basis) if known.tails or known.unknown else []
         for key in keys:
             obj = self.names.of(key)
             tail = sorted(known.tails.get(key, ()), key=place.__getitem__)
@@ -164,25 +165,26 @@ class _Whole:
             if self.names.keys[obj] not in keys:
                 yield obj, (Version(obj, T0, 1),)
 
-    def convenient(self, found: Recovered, known: Orders) -> list[tuple[int, ...]]:
-        """Returns sort keys of transactions, by which versions without a known order are put in one.
-
-        An order along all dependencies and sessions closes no cycle with them. Where these close a cycle by
-        themselves, the next sort key takes fewer kinds of edges into account, so that at least no cycle of
-        these kinds is added (ww and wr alone, for G1c), and so on.
-        """
-        made, count = edges(found, known), len(self.observed.transactions)
-        ww, wr, rw, session = made.ww, made.wr, made.rw, made.session
-        kinds = ((ww, wr, rw, session), (ww, wr, rw), (ww, wr, session), (ww, wr), (ww,))
-        each = [ranks(count, chain.from_iterable(of)) for of in kinds]
-        return [tuple(rank[0] for rank in of) for of in zip(*each, strict=True)]
-
     def sessions(self) -> dict[str, tuple[int, ...]]:
         if not self.observed.records.sessions:
             return {}
         sessions = self.observed.by_session()
         names = session_names(sessions)
         return {names[each]: tuple(txn.number for txn in txns) for each, txns in sessions.items()}
+
+
+def convenient(basis: InColumns) -> list[tuple[int, ...]]:
+    """Returns sort keys of transactions, by which versions without a known order are put in one.
+
+    An order along all dependencies and sessions closes no cycle with them. Where these close a cycle by
+    themselves, the next sort key takes fewer kinds of edges into account, so that at least no cycle of these
+    kinds is added (ww and wr alone, for G1c), and so on.
+    """
+    made = basis.edges
+    ww, wr, rw, session = (each.tolist() for each in (made.ww, made.wr, made.rw, made.session))
+    kinds = ((ww, wr, rw, session), (ww, wr, rw), (ww, wr, session), (ww, wr), (ww,))
+    each = [ranks(len(basis.taken), chain.from_iterable(of)) for of in kinds]
+    return [tuple(rank[0] for rank in of) for of in zip(*each, strict=True)]
 
 
 def ranks(count: int, pairs: Iterable[Pair]) -> list[tuple[int, int]]:
