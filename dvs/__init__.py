@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from workload.scenario import DynamicTable, Scenario
     from workload.schema import Column, Table
     from workload.sql import Dialect
-    from workload.types import Kind
+    from workload.types import Kind, parse_type
 
 MODULES = {
     "campaign.audit.audit": ("Audit", "AuditVerdict", "AuditedTable", "audit"),
@@ -56,7 +56,7 @@ MODULES = {
     "workload.outcomes.decision": ("Decision",),
     "workload.outcomes.results": ("RunSummary",),
     "workload.outcomes.run_verdict": ("RunVerdict", "run_verdict"),
-    "workload.types": ("Kind",),
+    "workload.types": ("Kind", "parse_type"),
     "campaign.failures.regression": ("assert_passes",),
     "campaign.pytest_plugin.assertion": ("DelayedViewViolated", "assert_delayed_view_semantics"),
     "campaign.pytest_plugin.conformance": ("AdapterConformance",),
@@ -136,6 +136,7 @@ __all__ = [
     "history",
     "judge",
     "parse",
+    "parse_type",
     "read_histories",
     "read_history",
     "run_campaign",

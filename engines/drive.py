@@ -107,7 +107,8 @@ class Drive:
 
     `versions`: the newest version of each table, counted here unless the engine shows it. `refused`: the
     definitions that the engine refused. `commits`: the times of the transactions so far. `others`: by step,
-    the commits that other processes have begun. `disturbed`: see `Trace`. `step`: the current one.
+    the commits that other processes have begun. `disturbed`: see `Trace`. `step`: the current one, -1 before
+    the first.
     `names`: for each name by which the engine knows a definition now, its name in the scenario. Whatever
     crosses the adapter has the engine's names, and everything here has those of the scenario.
     `not_refreshed`: what replaced another definition and has no contents by its own query yet.
@@ -124,7 +125,7 @@ class Drive:
     disturbed: list[Disturbance] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     not_refreshed: set[str] = field(default_factory=set)
-    step: int = 0
+    step: int = -1
 
     @cached_property
     def public(self) -> dict[str, str]:
@@ -148,6 +149,24 @@ class Drive:
     def trace(self) -> Trace:
         """What the run did so far."""
         return Trace(tuple(self.events), self.adapter.capabilities.shown, tuple(self.disturbed))
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The SQL that the current step gives the engine; before the first step, that of all tables."""
+        dialect = self.adapter.capabilities.dialect
+        if self.step < 0:
+            return tuple(create_table_text(table, dialect) for table in self.scenario.tables)
+        match self.scenario.steps[self.step]:
+            case Commit() as commit:
+                return self._transaction(commit).sql
+            case Create(_, name):
+                return (definition_text(self.scenario, self.scenario.definition(name), dialect),)
+            case Redefine(_, names):
+                return (definition_text(self.scenario, self.scenario.definition(names[0]), dialect),)
+            case Drop() | Refresh() | Read():
+                return ()
+            case step:
+                assert_never(step)
 
     def run(self) -> None:
         """Runs all steps; stops after a transaction that fails.

@@ -6,16 +6,19 @@ Each engine has a `Platform` (`in_memory`, `on_spark`, `on_delta`; others get `A
 from __future__ import annotations
 
 import threading
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from engines.adapter import Adapter
+from engines.adapter import Adapter, SchedulingAdapter
 from engines.drive import FreshWanted, SoFar, drive, never_fresh
 from engines.errors import EngineError, shown
-from engines.watchdog import cut_after
+from engines.watchdog import HungQuery, cut_after
+from workload.errors import WorkloadError
+from workload.outcomes.results import Breakage
 from workload.outcomes.trace import RefreshRefused, Trace
 from workload.scenario import Scenario
 from workload.schema import Column
@@ -85,6 +88,40 @@ class Recomputation:
     text: Callable[[Dialect], str]
     columns: tuple[Column, ...]
     alone: Callable[[], Scenario]
+
+
+METHODS = frozenset({"__init__", *(name for name in dir(SchedulingAdapter) if not name.startswith("_"))})
+"""The names of what the driver calls of an adapter."""
+
+TRACEBACK_LINES = 40
+"""Lines of a traceback that are kept, the last ones."""
+
+
+def breakage(error: BaseException, so_far: SoFar) -> Breakage:
+    """Returns where an adapter raised an error that its interface does not name."""
+    shown_error: BaseException = error
+    if isinstance(error, HungQuery) and error.__cause__ is not None:
+        shown_error = error.__cause__
+    frames, method = shown_error.__traceback__, ""
+    frame = frames
+    while frame is not None and not method:
+        code, of = frame.tb_frame.f_code.co_name, frame.tb_frame.f_locals.get("self")
+        if code in METHODS and isinstance(of, Adapter):
+            frames, method = frame, code
+        frame = frame.tb_next
+    lines = "".join(traceback.format_exception(type(shown_error), shown_error, frames, chain=False))
+    run = so_far.run
+    try:
+        statements = () if run is None else run.given
+    except WorkloadError as no_text:
+        statements = (str(no_text),)
+    return Breakage(
+        step=None if run is None or run.step < 0 else run.step,
+        method=method,
+        statements=statements,
+        traceback="\n".join(lines.rstrip().splitlines()[-TRACEBACK_LINES:]),
+        hung=isinstance(error, HungQuery),
+    )
 
 
 Result = TypeVar("Result")

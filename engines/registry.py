@@ -137,7 +137,7 @@ def find_adapter(name: str) -> type[Adapter]:
 
     Raises EngineError where there is no such adapter, module or class.
     """
-    module, _, attribute = ADAPTERS.get(name, name).partition(":")
+    module, _, attribute = located(name).partition(":")
     if not attribute:
         known = ", ".join(ADAPTERS)
         raise EngineError(f"no adapter {name!r}; there are: {known}; for your own write module:class")
@@ -156,6 +156,11 @@ def find_adapter(name: str) -> type[Adapter]:
             "`capabilities = Capabilities(dialect=..., limits=Limits(...))` in the class"
         )
     return adapter
+
+
+def located(name: str) -> str:
+    """Returns `module:class` of an adapter's name."""
+    return ADAPTERS.get(name, name)
 
 
 def limits_of(*tiers: str) -> Limits:

@@ -151,7 +151,7 @@ def contents_are(
         return ()
     rows = "row" if difference.expected_rows == 1 else "rows"
     message = (
-        f"the contents are not the defining query at {refresh.timestamp}: {difference.kind.value},"
+        f"the contents are not the defining query at {refresh.timestamp}: {difference.kind.in_words},"
         f" {difference.expected_rows} {rows} expected, {difference.actual_rows} found"
     )
     return refresh.findings(Check.EQUALITY, [message], difference)

@@ -31,7 +31,7 @@ from workload.scenario import (
     View,
 )
 from workload.schema import Column, Table
-from workload.sql import Dialect, create_table_text, delta_texts, render_expr, render_query
+from workload.sql import Dialect, create_table_text, delta_texts, dml_texts, render_expr, render_query
 from workload.writing import definition_text
 
 Columns = tuple[Column, ...]
@@ -61,18 +61,18 @@ class Entry:
     timestamp: int | None = None
 
 
-def timeline(scenario: Scenario) -> tuple[Entry, ...]:
-    """Every step of a scenario, in order of time."""
-    return tuple(_entry(number, step, scenario) for number, step in enumerate(scenario.steps))
+def timeline(scenario: Scenario, dialect: Dialect = Dialect.SPARK) -> tuple[Entry, ...]:
+    """Every step of a scenario, in order of time, with its statements in a dialect."""
+    return tuple(_entry(number, step, scenario, dialect) for number, step in enumerate(scenario.steps))
 
 
-def _entry(number: int, step: Step, scenario: Scenario) -> Entry:
+def _entry(number: int, step: Step, scenario: Scenario, dialect: Dialect) -> Entry:
     match step:
         case Commit(at, statements, meanwhile):
             columns = {table.name: table.columns for table in scenario.tables}
             touched = ", ".join(dict.fromkeys(statement.table for statement in statements)) or "nothing"
             count = "" if len(statements) == 1 else f", {len(statements)} statements in one transaction"
-            texts = tuple(statement_sql(s, columns.get(s.table, ())) for s in statements)
+            texts = tuple(statement_sql(s, columns.get(s.table, ()), dialect) for s in statements)
             beside = number > 0 and isinstance(scenario.steps[number - 1], Create | Refresh)
             how = "" if meanwhile is None else f", {_by_another(meanwhile, len(statements), beside)}"
             return Entry(number, at, "commit", f"commit to {touched}{count}{how}", texts)
@@ -144,9 +144,12 @@ def _called(name: str, scenario: Scenario) -> str:
     return next((shown_name(each) for each in scenario.definitions if each.name == name), name)
 
 
-def table_sql(table: Table) -> str:
-    """The statement that creates a base table, in Spark's SQL."""
-    return create_table_text(table, Dialect.SPARK)
+def table_sql(table: Table, dialect: Dialect = Dialect.SPARK) -> str:
+    """The statement that creates a base table, or a comment that says why it has no text in the dialect."""
+    try:
+        return create_table_text(table, dialect)
+    except WorkloadError as error:
+        return f"-- cannot be rendered: {error}"
 
 
 def definition_head(definition: Definition) -> str:
@@ -194,16 +197,19 @@ def expression_sql(expr: Expr) -> str:
         return f"/* cannot be rendered: {error} */"
 
 
-def statement_sql(statement: Dml, columns: Columns = ()) -> str:
-    """One DML statement in Spark's SQL; `columns` are those of its table."""
+def statement_sql(statement: Dml, columns: Columns = (), dialect: Dialect = Dialect.SPARK) -> str:
+    """One DML statement in a dialect; `columns` are those of its table."""
     table = Table(statement.table, columns)
     try:
-        texts = delta_texts(statement, table, lambda _, to: f"TIMESTAMP AS OF {to} /* logical time */")
+        if dialect is Dialect.SPARK:
+            texts = delta_texts(statement, table, lambda _, to: f"TIMESTAMP AS OF {to} /* logical time */")
+        else:
+            texts = dml_texts(statement, table, dialect)
     except (WorkloadError, LookupError, ValueError) as error:
         return f"/* cannot be rendered ({error}): {statement} */"
     if not texts:
         return f"/* {type(statement).__name__.upper()} of {statement.table} without rows: no change */"
-    return ";\n".join(formatted_sql(text, Dialect.SPARK) for text in texts)
+    return ";\n".join(formatted_sql(text, dialect) for text in texts)
 
 
 def formatted_sql(sql: str, dialect: Dialect) -> str:

@@ -70,7 +70,7 @@ def difference_text(difference: Difference) -> str:
     extra = sum(times for _, times in difference.extra)
     equal = max(0, difference.expected_rows - missing)
     return (
-        f"{difference.kind.value}: {plural(difference.expected_rows, 'row')} expected, "
+        f"{difference.kind.in_words}: {plural(difference.expected_rows, 'row')} expected, "
         f"{number(difference.actual_rows)} found; "
         f"{missing} missing (-), {extra} not expected (+), {equal} equal and not shown"
     )

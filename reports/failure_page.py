@@ -5,7 +5,7 @@ from __future__ import annotations
 from reports.describe import definition_head, definition_sql, table_sql, timeline
 from reports.difference import diff_block, difference_text
 from reports.figures import size_text
-from reports.findings import by_diagnosis, failed_steps, place, summary_text
+from reports.findings import breakage_text, by_diagnosis, failed_steps, place, summary_text
 from reports.markdown import code, fence, plain, table
 from reports.tree import query_tree, tree_text
 from reports.visible import one_line
@@ -14,33 +14,47 @@ from workload.scenario import Definition, Scenario
 from workload.sql import Dialect
 
 FILES = (
-    "`reproduce.py` shows the wrong rows with nothing but pyspark, delta-spark and duckdb. To keep this "
+    "`reproduce.py` shows {0}. To keep this "
     "failure as a regression test, copy `test_*.py` and `scenario.json` into a test folder, or copy "
     "`scenario.json` into `corpus/`: every `dvs gate` replays the scenarios there."
 )
+OF_SPARK = "the wrong rows with nothing but pyspark, delta-spark and duckdb"
+OF_ADAPTERS = "each text that the engine was given, gives them to the adapter, and compares with DuckDB"
 
 
-def failure_markdown(scenario: Scenario, outcome: Outcome, *, original: Scenario | None, replay: str) -> str:
-    """The page of one failure. `original`: the scenario before shrinking; None if it was not shrunk."""
+def failure_markdown(
+    scenario: Scenario,
+    outcome: Outcome,
+    *,
+    original: Scenario | None,
+    replay: str,
+    dialect: Dialect = Dialect.SPARK,
+    of_adapter: bool = False,
+) -> str:
+    """The page of one failure. `original`: the scenario before shrinking; None if it was not shrunk.
+
+    `dialect`: that of the texts that the engine was given. `of_adapter`: the engine is not the built-in one.
+    """
     parts = [
         f"# {plain(_title(outcome))}",
         plain(summary_text(outcome)),
         _origin(scenario, original),
         "## Replay",
         fence(replay, "sh"),
-        FILES,
+        FILES.format(OF_ADAPTERS if of_adapter else OF_SPARK),
         "## Tables",
         "All tables are created, empty, before step 0.",
-        fence(";\n".join(table_sql(t) for t in scenario.tables) + ";", "sql"),
+        fence(";\n".join(table_sql(t, dialect) for t in scenario.tables) + ";", "sql"),
         "## Definitions",
-        *(_definition(scenario, definition) for definition in scenario.definitions),
+        *(_definition(scenario, definition, dialect) for definition in scenario.definitions),
         "## Timeline",
         "Times are logical microseconds. One commit is one transaction.",
-        fence(_timeline(scenario, outcome), "sql"),
+        fence(_timeline(scenario, outcome, dialect), "sql"),
+        *_breakage(outcome),
         "## Expected and actual",
         *(_finding(finding) for finding in by_diagnosis(outcome)),
     ]
-    if not outcome.findings:
+    if not outcome.findings and outcome.breakage is None:
         parts.append("No check failed, so there are no rows to compare.")
     return "\n\n".join(parts) + "\n"
 
@@ -61,21 +75,32 @@ def _origin(scenario: Scenario, original: Scenario | None) -> str:
     return size
 
 
-def _definition(scenario: Scenario, definition: Definition) -> str:
-    spark = definition_sql(scenario, definition)
+def _breakage(outcome: Outcome) -> list[str]:
+    """Where the adapter raised an error: the statements of the step, and the traceback."""
+    broken = outcome.breakage
+    if broken is None:
+        return []
+    given = [fence(";\n".join(broken.statements) + ";", "sql")] if broken.statements else []
+    return [f"## {breakage_text(broken)}", *given, fence(broken.traceback)]
+
+
+def _definition(scenario: Scenario, definition: Definition, dialect: Dialect) -> str:
+    own = definition_sql(scenario, definition, dialect)
     duck = definition_sql(scenario, definition, Dialect.DUCKDB)
-    shown = fence(f"{definition_head(definition)} AS\n{spark};", "sql")
+    shown = fence(f"{definition_head(definition)} AS\n{own};", "sql")
     shown += "\n\n" + fence(tree_text(query_tree(definition.query)))
-    if duck == spark:
+    if dialect is Dialect.DUCKDB:
+        return shown
+    if duck == own:
         return f"{shown}\n\nDuckDB is given the same query."
     summary = "<details><summary>The same query for DuckDB</summary>"
     return f"{shown}\n\n{summary}\n\n{fence(f'{duck};', 'sql')}\n\n</details>"
 
 
-def _timeline(scenario: Scenario, outcome: Outcome) -> str:
+def _timeline(scenario: Scenario, outcome: Outcome, dialect: Dialect) -> str:
     failed = failed_steps(outcome)
     blocks = []
-    for entry in timeline(scenario):
+    for entry in timeline(scenario, dialect):
         stamp = "" if entry.timestamp is None else f", data timestamp {entry.timestamp}"
         lines = [f"-- step {entry.number}, time {entry.at}: {one_line(entry.title)}{stamp}"]
         lines += (f"-- FAILS HERE: {one_line(note)}" for note in failed.get(entry.number, ()))

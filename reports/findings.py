@@ -10,6 +10,7 @@ from reports.difference import difference_text
 from reports.figures import number, plural
 from workload.outcomes.results import (
     SPARK_VOTE,
+    Breakage,
     Check,
     FailureGroup,
     Finding,
@@ -40,6 +41,8 @@ def failed_steps(outcome: Outcome) -> Mapping[int, tuple[str, ...]]:
     notes: dict[int, dict[str, None]] = {}
     for finding in by_diagnosis(outcome):
         notes.setdefault(finding.step, {})[f"{finding.check.value} on {finding.table}"] = None
+    if outcome.breakage is not None and outcome.breakage.step is not None:
+        notes.setdefault(outcome.breakage.step, {})["the adapter"] = None
     return {step: tuple(texts) for step, texts in notes.items()}
 
 
@@ -55,6 +58,8 @@ def summary_text(outcome: Outcome) -> str:
     if others:
         verb = "is" if others == 1 else "are"
         parts.append(f"There {verb} {plural(others, 'more finding')}.")
+    if outcome.breakage is not None:
+        parts.append(f"{breakage_text(outcome.breakage)} after that.")
     if outcome.outcome is OutcomeClass.DIVERGENCE:
         parts.append(_divergence(first.votes.get(SPARK_VOTE)))
     return " ".join(parts)
@@ -73,7 +78,17 @@ def _without_finding(outcome: Outcome) -> str:
     if outcome.outcome is OutcomeClass.PASSED:
         return "Every check held."
     reason = outcome.reason or "no reason was recorded"
+    if outcome.breakage is not None:
+        return f"{breakage_text(outcome.breakage)}: {_sentence(reason)} Nothing was judged after that."
     return f"No check failed; the outcome is '{outcome.outcome.value}': {_sentence(reason)}"
+
+
+def breakage_text(breakage: Breakage) -> str:
+    """Where an adapter broke: `The adapter broke in refresh at step 4`."""
+    verb = "was cut" if breakage.hung else "broke"
+    method = f" in {breakage.method}" if breakage.method else ""
+    when = "before the first step" if breakage.step is None else f"at step {breakage.step}"
+    return f"The adapter {verb}{method} {when}"
 
 
 def replay_command(folder: str, options: Sequence[str] = ()) -> str:

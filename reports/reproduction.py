@@ -11,6 +11,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from reports.visible import one_line
+from workload.schema import Column
 from workload.types import Row, Value
 
 REQUIREMENTS = "pyspark==4.2.0 delta-spark==4.4.0 duckdb"
@@ -49,9 +50,43 @@ class Reproduction:
     replay: str
 
 
-def reproduce_script(reproduction: Reproduction) -> str:
-    """The text of `reproduce.py`: ASCII Python that imports nothing of this project."""
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What an adapter is given at one time. `own`: texts for the engine; `duckdb`: the same for DuckDB."""
+
+    at: int
+    what: str
+    name: str
+    timestamp: int | None = None
+    own: tuple[str, ...] = ()
+    duckdb: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterReproduction:
+    """What `reproduce.py` shows of a failure of an adapter.
+
+    `adapter`: its `module:class`. `table`: what is compared in the end; "" where the run ends by an error.
+    `tables`: by name, the columns and the two statements that create it. `columns`: those of `table`.
+    """
+
+    title: str
+    summary: str
+    findings: tuple[str, ...]
+    replay: str
+    adapter: str
+    table: str
+    tables: Mapping[str, tuple[tuple[Column, ...], str, str]]
+    steps: tuple[Given, ...]
+    columns: tuple[Column, ...]
+    duckdb_query: str
+
+
+def reproduce_script(reproduction: Reproduction | AdapterReproduction) -> str:
+    """The text of `reproduce.py`, ASCII Python; for the built-in engine without imports of this project."""
     r = reproduction
+    if isinstance(r, AdapterReproduction):
+        return _adapter_script(r)
     return _template("reproduce.py.j2").render(
         title=_comment(r.title),
         summary=_comment(r.summary),
@@ -68,6 +103,35 @@ def reproduce_script(reproduction: Reproduction) -> str:
         columns=ascii(r.columns),
         rows="None" if r.rows is None else _block("[]", [_row(row) for row in r.rows]),
     )
+
+
+def _adapter_script(r: AdapterReproduction) -> str:
+    tables = [
+        f"{name!a}: ({_columns(columns)}, {_text(own)}, {_text(duckdb)})"
+        for name, (columns, own, duckdb) in r.tables.items()
+    ]
+    return _template("reproduce_adapter.py.j2").render(
+        title=_comment(r.title),
+        summary=_comment(r.summary),
+        replay=_comment(r.replay),
+        adapter=_comment(r.adapter),
+        adapter_name=ascii(r.adapter),
+        findings=_block("[]", [ascii(finding) for finding in r.findings]),
+        table=ascii(r.table),
+        tables=_block("{}", tables),
+        steps=_block("[]", [_given(step) for step in r.steps]),
+        columns=_columns(r.columns),
+        duckdb_query=_text(r.duckdb_query),
+    )
+
+
+def _given(step: Given) -> str:
+    own, duckdb = (_block("()", [_text(text) for text in texts], 1) for texts in (step.own, step.duckdb))
+    return f"({step.at}, {step.what!a}, {step.name!a}, {step.timestamp}, {own}, {duckdb})"
+
+
+def _columns(columns: tuple[Column, ...]) -> str:
+    return ascii(tuple((column.name, str(column.type)) for column in columns))
 
 
 def regression_test(scenario: str, summary: str, tier: str) -> str:

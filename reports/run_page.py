@@ -13,6 +13,7 @@ from reports import coverage, figures
 from reports.describe import definition_head, definition_sql, table_sql, timeline
 from reports.difference import diff_rows, difference_text, hidden_rows
 from reports.findings import (
+    breakage_text,
     by_diagnosis,
     failed_steps,
     fingerprint_text,
@@ -33,6 +34,7 @@ def marked_lines(judged: JudgedDefinition) -> list[tuple[int, str]]:
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    breakage_text,
     by_diagnosis,
     definition_head,
     definition_sql,
@@ -51,6 +53,15 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     figures.size_text,
 )
 """The functions that the templates call."""
+
+
+DIALECTS = {
+    Dialect.SPARK: "Spark",
+    Dialect.POSTGRES: "PostgreSQL",
+    Dialect.SQLITE: "SQLite",
+    Dialect.DUCKDB: "DuckDB",
+}
+"""The names of the dialects on pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +110,7 @@ def environment() -> Environment:
     )
     loaded.filters.update(number=figures.number, duration=figures.duration)
     loaded.globals.update({function.__name__: function for function in FUNCTIONS})
-    loaded.globals.update(meanings=figures.MEANINGS, SPARK=Dialect.SPARK, DUCKDB=Dialect.DUCKDB)
+    loaded.globals.update(meanings=figures.MEANINGS, DIALECTS=DIALECTS, DUCKDB=Dialect.DUCKDB)
     return loaded
 
 

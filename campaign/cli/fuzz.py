@@ -18,7 +18,7 @@ from campaign.runs.campaign import run_plan
 from campaign.runs.journal import JOURNAL_FILE
 from campaign.runs.options import MOST_WORLDS, CampaignOptions, resumed
 from campaign.runs.spread import ALL, ENGINES, SEVERAL
-from reports.findings import group_text, replay_command
+from reports.findings import breakage_text, group_text, replay_command
 from reports.json_summary import summary_object
 from workload.lift.kind import Lifting
 from workload.outcomes.results import RunSummary
@@ -137,6 +137,8 @@ def print_summary(summary: RunSummary, out: Path) -> None:
         failure = failures[group.representative]
         click.echo(f"group {number}: {group_text(group)}")
         click.echo(f"  {failure.outcome.reason}")
+        if failure.outcome.breakage is not None:
+            click.echo(f"  {breakage_text(failure.outcome.breakage)}")
         click.echo(f"  {replay_command(failure.folder, failure.options)}")
     for note in summary.rule_notes:
         click.echo(f"ignore rule {note}")

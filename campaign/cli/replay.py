@@ -14,7 +14,7 @@ from campaign.failures.folders import read_scenario
 from campaign.lanes.spec import LaneSpec
 from reports.difference import diff_block
 from reports.documents import OutcomeDocument
-from reports.findings import by_diagnosis, summary_text
+from reports.findings import breakage_text, by_diagnosis, summary_text
 from reports.json_summary import finding_object
 from workload.outcomes.results import Outcome, OutcomeClass
 
@@ -75,3 +75,6 @@ def show(outcome: Outcome) -> None:
         click.echo(f"\n{finding.check.value}: {finding.table} at {finding.timestamp}: {finding.message}")
         if finding.difference is not None:
             click.echo(diff_block(finding.difference))
+    if outcome.breakage is not None:
+        texts = "".join(f"  {statement}\n" for statement in outcome.breakage.statements)
+        click.echo(f"\n{breakage_text(outcome.breakage)}\n{texts}{outcome.breakage.traceback}")

@@ -12,7 +12,7 @@ from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.failures.attribution import attributed_outcome
 from campaign.failures.folders import read_progress, read_scenario, update_failure, write_progress
-from campaign.failures.triage import SHRINKABLE, Progress, Reduced, smallest
+from campaign.failures.triage import Progress, Reduced, smallest
 from campaign.files import write_text
 from campaign.lanes.spec import LaneSpec
 from reports.findings import replay_command
@@ -43,7 +43,7 @@ def command(
     spec = LaneSpec(tier=tier, faults=faults, validations=validations, fresh_percent=100)
     lane = spec.build()
     outcome = lane.judge(scenario)
-    if outcome.outcome not in SHRINKABLE:
+    if not outcome.shrinkable:
         reason = f" ({outcome.reason})" if outcome.reason else ""
         raise CampaignError(
             f"{path}: nothing to shrink: the outcome is {outcome.outcome.value}{reason}; "

@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Mapping
 from enum import Enum
 
-from campaign.failures.triage import SHRINKABLE
 from generators import coverage
 from given.texts import operators_in
 from workload.operators import Operator, written_operators
@@ -74,7 +73,7 @@ def fingerprint(scenario: Scenario, outcome: Outcome) -> Fingerprint:
     # Where contents and ids both differ, the difference of the contents tells more.
     findings = sorted(outcome.findings, key=lambda finding: finding.check is not Check.EQUALITY)
     differences = [finding.difference for finding in findings if finding.difference is not None]
-    definitions = scenario.definitions if outcome.outcome in SHRINKABLE else ()
+    definitions = scenario.definitions if outcome.shrinkable else ()
     names = (name for definition in definitions for name in query_operators(definition.query))
     return Fingerprint(
         outcome=outcome.outcome,

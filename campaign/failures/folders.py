@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from campaign.errors import CampaignError
-from campaign.failures.reproduction import reproduction
+from campaign.failures.reproduction import adapter_reproduction, reproduction
 from campaign.failures.triage import Progress
 from campaign.files import write_text
 from campaign.lanes.spec import LaneSpec
@@ -52,13 +52,24 @@ def _write_shown(
 ) -> None:
     replay = replay_command(str(folder), spec.options)
     write_text(folder / SCENARIO_FILE, scenario_to_json(scenario))
-    page = failure_markdown(scenario, outcome, original=original, replay=replay)
+    page = failure_markdown(
+        scenario,
+        outcome,
+        original=original,
+        replay=replay,
+        dialect=spec.dialect,
+        of_adapter=bool(spec.adapter),
+    )
     write_text(folder / "README.md", page)
     test = regression_test(scenario.name, summary_text(outcome), spec.tier)
     write_text(folder / f"test_{identifier(scenario.name)}.py", test)
-    shown = reproduction(scenario, outcome, replay)
-    if shown is not None:
-        write_text(folder / "reproduce.py", reproduce_script(shown))
+    program = (
+        adapter_reproduction(scenario, outcome, replay, spec)
+        if spec.adapter
+        else reproduction(scenario, outcome, replay)
+    )
+    if program is not None:
+        write_text(folder / "reproduce.py", reproduce_script(program))
 
 
 def write_progress(folder: Path, spec: LaneSpec, progress: Progress) -> None:

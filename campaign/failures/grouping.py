@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.failures.fingerprint import FAMILIES, Family, error_message, query_operators
-from campaign.failures.triage import SHRINKABLE
 from shrink.weight import weight
 from workload.outcomes.results import Failure, FailureGroup, Fingerprint, Outcome, OutcomeClass
 from workload.query import AggregateFunction, names_read
@@ -92,7 +91,7 @@ class Signature:
     def of(cls, index: int, scenario: Scenario, outcome: Outcome) -> Signature:
         """Returns the signature of a failure that has not been shrunk."""
         checks = dict.fromkeys(finding.check for finding in outcome.findings)
-        shrinkable = outcome.outcome in SHRINKABLE
+        shrinkable = outcome.shrinkable
         tables = {finding.table for finding in outcome.findings}
         names = sorted(operators_behind(scenario, tables)) if shrinkable else []
         causes = (

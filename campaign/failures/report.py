@@ -14,7 +14,7 @@ from campaign.failures.fingerprint import fingerprint
 from campaign.failures.grouping import Cause, Signature, groups_of
 from campaign.failures.ignore import IgnoreRules
 from campaign.failures.shrinkers import ShrinkTask, shrinkers
-from campaign.failures.triage import SHRINKABLE, Reduced
+from campaign.failures.triage import Reduced
 from campaign.lanes.spec import LaneSpec
 from workload.outcomes.results import ENGINE_DIED, Failure, FailureGroup, Outcome, OutcomeClass
 from workload.scenario import Scenario
@@ -112,7 +112,7 @@ def _shrunk(
     shrinkable = [
         index
         for index, each in originals.items()
-        if each.outcome.outcome in SHRINKABLE
+        if each.outcome.shrinkable
         and not any(finding.message == ENGINE_DIED for finding in each.outcome.findings)
     ]
     deadline = time.time() + budget.seconds
@@ -159,7 +159,7 @@ def _failure(index: int, scenario: Scenario, result: Reduced, rules: IgnoreRules
 
 def _in_folder(failure: Failure, spec: LaneSpec, out: Path) -> Failure:
     path = out / "failures" / f"{failure.index:06d}"
-    with_folder = replace(failure, folder=str(path), options=spec.options)
+    with_folder = replace(failure, folder=str(path), options=spec.options, dialect=spec.dialect)
     folders.write_failure(path, with_folder, spec)
     return with_folder
 
@@ -182,7 +182,7 @@ class Queue:
 
     def learn(self, index: int, result: Reduced) -> None:
         """Adds the cause of a failure that was shrunk to the end."""
-        if result.minimal and result.outcome.outcome in SHRINKABLE:
+        if result.minimal and result.outcome.shrinkable:
             cause = Cause.of(fingerprint(result.scenario, result.outcome))
             if cause not in self.causes:
                 self.causes.append(cause)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from campaign.lanes.spec import LaneSpec
 from oracle.bag import Bag
 from oracle.delayed_view import DelayedView
 from oracle.errors import OracleQueryError
 from oracle.expansion import expand
 from reports.describe import formatted_sql
 from reports.findings import by_diagnosis, place, summary_text
-from reports.reproduction import Reproduction, RestoreTo
+from reports.reproduction import AdapterReproduction, Given, Reproduction, RestoreTo
 from workload.dml import Dml, Restore
+from workload.errors import WorkloadError
 from workload.outcomes.results import Check, DifferenceKind, Finding, Outcome
-from workload.scenario import Commit, Scenario
-from workload.schema import Table
-from workload.sql import Dialect, column_types, delta_texts
+from workload.scenario import Commit, Create, Drop, Redefine, Scenario, View
+from workload.schema import Column, Table
+from workload.sql import Dialect, column_types, create_table_text, delta_texts, dml_texts
+from workload.timeline import due_refreshes
 from workload.types import Row
+from workload.wellformed import check_scenario
+from workload.writing import definition_text
 
 
 def reproduction(scenario: Scenario, outcome: Outcome, replay: str) -> Reproduction | None:
@@ -48,6 +53,86 @@ def reproduction(scenario: Scenario, outcome: Outcome, replay: str) -> Reproduct
         rows=stored_rows(scenario, shown),
         replay=replay,
     )
+
+
+def adapter_reproduction(
+    scenario: Scenario, outcome: Outcome, replay: str, spec: LaneSpec
+) -> AdapterReproduction | None:
+    """Returns the program that gives an adapter the texts that its engine got, up to the first failure.
+
+    None where something of the scenario has no text that the program could give.
+    """
+    shown = next((f for f in by_diagnosis(outcome) if f.table), None)
+    broken = outcome.breakage
+    last = shown.step if shown is not None else len(scenario.steps)
+    last = last if shown is not None or broken is None or broken.step is None else broken.step
+    names = {definition.name for definition in scenario.definitions}
+    table, query = "", ""
+    columns: tuple[Column, ...] = ()
+    try:
+        if shown is not None:
+            table = shown.table
+            columns = dict(check_scenario(scenario))[table]
+            query = f"SELECT * FROM {table}"
+        if table in names:
+            query = formatted_sql(expand(scenario, table).text((), Dialect.DUCKDB), Dialect.DUCKDB)
+            table = scenario.definition(table).public_name
+        steps = _given(scenario, last, spec.dialect)
+        tables = {
+            each.name: (
+                each.columns,
+                create_table_text(each, spec.dialect),
+                create_table_text(each, Dialect.DUCKDB),
+            )
+            for each in scenario.tables
+        }
+    except WorkloadError:
+        return None
+    return AdapterReproduction(
+        title=f"{outcome.outcome.value}: {'no check' if shown is None else shown.check.value}",
+        summary=summary_text(outcome),
+        findings=tuple(f"{f.check.value}: {place(f)}: {f.message}" for f in by_diagnosis(outcome)),
+        replay=replay,
+        adapter=spec.adapter,
+        table=table,
+        tables=tables,
+        steps=steps,
+        columns=columns,
+        duckdb_query=query,
+    )
+
+
+def _given(scenario: Scenario, last: int, dialect: Dialect) -> tuple[Given, ...]:
+    """What an adapter is given up to a step. Raises WorkloadError: a statement has no text in the dialect."""
+    tables = {table.name: table for table in scenario.tables}
+    given: list[Given] = []
+
+    def create(at: int, name: str, kind: str) -> Given:
+        definition = scenario.definition(name)
+        return Given(at, kind, definition.public_name, own=(definition_text(scenario, definition, dialect),))
+
+    for step, due in zip(scenario.steps[: last + 1], due_refreshes(scenario), strict=False):
+        match step:
+            case Commit(at, statements):
+                own, of_duckdb = (
+                    tuple(text for dml in statements for text in dml_texts(dml, tables[dml.table], each))
+                    for each in (dialect, Dialect.DUCKDB)
+                )
+                given.append(Given(at, "commit", "", own=own, duckdb=of_duckdb))
+            case Create(at, name):
+                kind = "view" if isinstance(scenario.definition(name), View) else "dynamic table"
+                given.append(create(at, name, f"create {kind}"))
+            case Redefine(at, names):
+                given.append(create(at, names[0], "replace"))
+            case Drop(at, name):
+                given.append(Given(at, "drop", scenario.definition(name).public_name))
+            case _:
+                pass
+        given += [
+            Given(step.at, "refresh", scenario.definition(each.table).public_name, each.timestamp)
+            for each in due
+        ]
+    return tuple(given)
 
 
 def _rows_differ(finding: Finding) -> bool:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from campaign.failures.triage import SHRINKABLE, Reduced, replayed, smallest
+from campaign.failures.triage import Reduced, replayed, smallest
 from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Worker, WorkerDied, completed, pool_for
 from workload.outcomes.results import Outcome
@@ -89,7 +89,7 @@ def reduced_in(worker: Worker, spec: LaneSpec, task: ShrinkTask) -> Reduced:
     lane = worker.lane(spec)
     scenario = task.scenario
     outcome = replayed(lane, scenario, task.outcome)
-    if not spec.engine_tier.processes and outcome.outcome in SHRINKABLE:
+    if not spec.engine_tier.processes and outcome.shrinkable:
         cheap = worker.lane(replace(spec, tier="rules"))
         in_memory = cheap.judge(scenario)
         if in_memory.outcome is outcome.outcome:

@@ -18,9 +18,6 @@ from workload.outcomes.results import Check, Outcome, OutcomeClass
 from workload.scenario import Scenario
 from workload.types import Row
 
-SHRINKABLE = (OutcomeClass.PRODUCT_FAILURE, OutcomeClass.DIVERGENCE)
-"""The outcomes that are worth shrinking: failures of the product, and divergences."""
-
 CANONICAL_SHARE = 0.5
 """The share of the attempts that the second search has at least, whatever the first one used."""
 
@@ -61,19 +58,21 @@ class Progress:
 
 
 def same_class(first: Outcome, second: Outcome) -> bool:
-    """Whether two outcomes have the same class and the same first failed check; refusals, for one reason."""
-    return (first.outcome, first.killer, _refusal(first)) == (second.outcome, second.killer, _refusal(second))
+    """Whether two outcomes have the same class and the same first failed check; errors, for one reason."""
+    return (first.outcome, first.killer, _error(first)) == (second.outcome, second.killer, _error(second))
 
 
-def _refusal(outcome: Outcome) -> str:
-    """Returns why an engine refused a definition, without names and numbers; nothing for other failures.
+def _error(outcome: Outcome) -> tuple[str, str]:
+    """Returns why an engine refused a definition, or where it broke and why, without names and numbers.
 
     A smaller definition may be refused for a reason of its own, such as an array without elements.
     """
-    if outcome.killer is not Check.REFRESH_MODE:
-        return ""
-    reason = next(finding.message for finding in outcome.findings if finding.check is Check.REFRESH_MODE)
-    return re.sub(r"\w*\d\w*", "_", reason)
+    where, reason = "", ""
+    if outcome.killer is Check.REFRESH_MODE:
+        reason = next(finding.message for finding in outcome.findings if finding.check is Check.REFRESH_MODE)
+    elif outcome.killer is None and outcome.breakage is not None:
+        where, reason = outcome.breakage.method, outcome.reason
+    return where, re.sub(r"\w*\d\w*", "_", reason)
 
 
 def smallest(
@@ -92,7 +91,7 @@ def smallest(
     alike, and little is left in them that another cause could hide in. No candidate is run once `stop()` is
     true. `progress` is kept up to date, so that an interrupted search loses nothing.
     """
-    if outcome.outcome not in SHRINKABLE:
+    if not outcome.shrinkable:
         return Reduced(scenario, outcome, False)
 
     progress = progress or Progress(scenario)
@@ -110,7 +109,7 @@ def smallest(
         return shrink(progress.scenario, fails, attempts=most, reductions=REDUCTIONS, tried=frozenset(tried))
 
     small = search(progress.tried_for_check, lambda candidate: same_class(outcome, candidate), attempts)
-    if outcome.outcome is OutcomeClass.PRODUCT_FAILURE and small.complete and not _refusal(outcome):
+    if outcome.outcome is OutcomeClass.PRODUCT_FAILURE and small.complete and not any(_error(outcome)):
         most = max(attempts - small.attempts, int(attempts * CANONICAL_SHARE))
         small = search(progress.tried_for_class, lambda candidate: candidate.outcome is outcome.outcome, most)
     minimal = small.complete and not stop()

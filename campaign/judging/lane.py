@@ -17,7 +17,7 @@ from campaign.judging.judge import judge
 from campaign.judging.recording import RECORDING, Recording
 from campaign.judging.vote import recomputation
 from engines.drive import FreshWanted, SoFar
-from engines.engine import Engine
+from engines.engine import AdapterPlatform, Engine, breakage
 from engines.errors import shown
 from engines.watchdog import STOPPED
 from oracle.delayed_view import DelayedView
@@ -86,6 +86,8 @@ class Lane:
             broken = Outcome(
                 scenario=scenario.name, outcome=OutcomeClass.INFRASTRUCTURE_FAILURE, reason=shown(error)
             )
+            if isinstance(self.engine.platform, AdapterPlatform):
+                broken = replace(broken, breakage=breakage(error, so_far))
         return self._judged_before(scenario, so_far.trace, broken)
 
     def _judged(self, scenario: Scenario, trace: Trace, broken: str = "") -> Outcome:
@@ -107,7 +109,7 @@ class Lane:
             outcome = self._judged(scenario, trace, broken.reason)
         except Exception:  # noqa: BLE001  # the first error tells more
             return broken
-        return outcome if outcome.outcome in FOUND else broken
+        return replace(outcome, breakage=broken.breakage) if outcome.outcome in FOUND else broken
 
     def _vote(self, scenario: Scenario, refreshed: Refreshed) -> Sequence[Row]:
         """The third vote on a refresh: the engine's full computation on the oracle's source rows."""

@@ -9,12 +9,13 @@ from campaign.faults import plant
 from campaign.faults.fault import Subject
 from campaign.judging.lane import Lane
 from dynamic_tables.refresh.execute import PROTOCOL
-from engines.registry import ADAPTER, Tier, find_adapter, find_tier, limits_of
+from engines.registry import ADAPTER, Tier, find_adapter, find_tier, limits_of, located
 from engines.variant import Variant
 from generators.fitting import fitted
 from generators.profiles import Profile
 from workload.lift.kind import Lifting
 from workload.limits import NO_LIMITS
+from workload.sql import Dialect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,16 @@ class LaneSpec:
         tier = () if self.tier == "rules" else ("--tier", self.tier)
         faults = tuple(word for name in self.faults for word in ("--fault", name))
         return (*tier, *faults, *(() if self.validations else ("--no-validations",)))
+
+    @property
+    def adapter(self) -> str:
+        """The `module:class` of the adapter; "" where the engine is the built-in one."""
+        return "" if self.engine_tier.built_in else located(self.tier.removeprefix(ADAPTER))
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect of the texts that the engine is given. Raises EngineError: no such adapter."""
+        return find_adapter(self.adapter).capabilities.dialect if self.adapter else Dialect.SPARK
 
     @property
     def asks_spark(self) -> bool:

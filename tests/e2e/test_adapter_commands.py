@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,33 @@ def test_a_failure_is_kept_and_its_command_replays_it(tmp_path: Path) -> None:
     assert dvs(*command.split()[1:]).exit_code == ExitCode.FAILED
     assert dvs("replay", folder, "--tier", TESTED).exit_code == ExitCode.OK
     assert dvs("shrink", folder, "--tier", WRONG, "--attempts", "5").exit_code == ExitCode.OK
+
+
+SQLITE = "adapter:tests.unit.engines.sample:WrongOnSqlite"
+
+
+@pytest.mark.slow
+def test_pages_and_programs_have_the_text_that_this_engine_got(tmp_path: Path) -> None:
+    """`reproduce.py` gives the engine that text, and shows the wrong rows; the mended engine passes it."""
+    result = dvs(
+        *("fuzz", "--tier", SQLITE, "--profile", "quick", "--scenarios", "6", "--workers", "1"),
+        *("--shrink", "1", "--shrink-budget", "20s", "--out", str(tmp_path / "run")),
+    )
+    assert result.exit_code == ExitCode.FAILED
+    folder = next(each for each in sorted((tmp_path / "run" / "failures").iterdir()))
+    texts = [
+        *((folder / name).read_text() for name in ("README.md", "reproduce.py")),
+        (tmp_path / "run" / "report.html").read_text(),
+    ]
+    assert all("INTEGER" in text for text in texts)
+    program = [sys.executable, str(folder / "reproduce.py")]
+    shown = subprocess.run(program, capture_output=True, text=True, check=False, env={"PYTHONPATH": "."})
+    assert (shown.returncode, shown.stderr) == (1, "")
+    assert "the engine's rows are WRONG" in shown.stdout
+    mended = (folder / "reproduce.py").read_text().replace("WrongOnSqlite", "OnSqlite")
+    (tmp_path / "mended.py").write_text(mended)
+    program = [sys.executable, str(tmp_path / "mended.py")]
+    assert subprocess.run(program, check=False, env={"PYTHONPATH": "."}).returncode == 0
 
 
 @pytest.mark.parametrize("command", ["fuzz", "replay"])

@@ -9,6 +9,7 @@ from enum import Enum
 
 from workload.scenario import Scenario
 from workload.schema import Column
+from workload.sql import Dialect
 from workload.types import Row
 
 
@@ -63,6 +64,11 @@ class DifferenceKind(Enum):
     WRONG_VALUE = "wrong value"
     WRONG_ID = "wrong id"
 
+    @property
+    def in_words(self) -> str:
+        """What happened to the rows; `duplicated` alone does not say that a copy may be missing, too."""
+        return "a wrong number of equal rows" if self is DifferenceKind.DUPLICATED else self.value
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -90,10 +96,27 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Breakage:
+    """Where an adapter raised an exception that its interface does not name.
+
+    `step`: the number of the step; None before the first one, when tables are made. `method`: of the adapter,
+    "" where the exception comes from none, as where `rows` returned no rows. `statements`: the SQL that the
+    step gave the engine. `traceback`: from the adapter's method on. `hung`: the scenario was cut there.
+    """
+
+    step: int | None
+    method: str
+    statements: tuple[str, ...]
+    traceback: str
+    hung: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The judgement of one scenario on one tier.
 
     `not_checked`: check -> how often it could not be made, because the engine does not show what it needs.
+    `breakage`: where the engine of an adapter broke; None where the run came to its end.
     """
 
     scenario: str
@@ -116,6 +139,14 @@ class Outcome:
     times: Mapping[str, float] = field(default_factory=dict)
     """Parts of `seconds`, by what was done: generate, run, judge."""
     not_checked: Mapping[str, int] = field(default_factory=dict)
+    breakage: Breakage | None = None
+
+    @property
+    def shrinkable(self) -> bool:
+        """Whether smaller scenarios can show the same: the engine is wrong, or it breaks at once."""
+        if self.breakage is not None and self.outcome is OutcomeClass.INFRASTRUCTURE_FAILURE:
+            return not self.breakage.hung
+        return self.outcome in (OutcomeClass.PRODUCT_FAILURE, OutcomeClass.DIVERGENCE)
 
     @property
     def killer(self) -> Check | None:
@@ -200,7 +231,8 @@ class Failure:
     """A scenario that did not pass, before and after shrinking, with the folder that holds it.
 
     `options`: the command-line options of the lane on which it failed. `minimal`: shrinking came to its end;
-    False where the budget ended before. `ignored`: the issue of the ignore rule that covers it.
+    False where the budget ended before. `ignored`: the issue of the ignore rule that covers it. `dialect`: of
+    the texts that the engine was given.
     """
 
     index: int
@@ -212,6 +244,7 @@ class Failure:
     fingerprint: Fingerprint | None = None
     minimal: bool = False
     ignored: str = ""
+    dialect: Dialect = Dialect.SPARK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -10,13 +11,15 @@ import duckdb
 from campaign.judging.lane import Lane
 from engines import Adapter, Capabilities, Notes, Transaction
 from engines.engine import Engine, Open
+from engines.turso import sqlite_rows
 from tests.ir import agg, call, columns, named, select, table
 from workload.dml import Assignment, Insert, Update
+from workload.limits import Limits
 from workload.query import Literal
 from workload.scenario import Commit, Create, DynamicTable, Read, Refresh, Scenario, View
 from workload.schema import Column, Table
 from workload.sql import Dialect
-from workload.types import INT, STRING, Row
+from workload.types import INT, STRING, Kind, Row
 
 
 class Recomputing(Adapter):
@@ -101,3 +104,27 @@ def shop(name: str = "shop") -> Scenario:
 def lane(adapter: Open) -> Lane:
     """The lane of an adapter."""
     return Lane(engine=Engine.of(adapter))
+
+
+class OnSqlite(Recomputing):
+    """The same on Python's own SQLite, without dates and decimals."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        dialect=Dialect.SQLITE, limits=Limits(types=frozenset({Kind.INT, Kind.STRING}))
+    )
+
+    def __init__(self) -> None:
+        self.db = sqlite3.connect(":memory:", isolation_level=None)  # type: ignore[assignment]
+        self.queries = {}
+
+    def rows(self, name: str, columns: Sequence[Column]) -> Sequence[Row]:
+        return sqlite_rows(self.db.execute(f"SELECT * FROM {name}").fetchall(), columns)
+
+
+class WrongOnSqlite(OnSqlite):
+    """Never refreshes a table that has rows."""
+
+    def refresh(self, table: str, timestamp: int) -> Notes | None:
+        if self.db.execute(f"SELECT * FROM {table}").fetchone() is None:
+            return super().refresh(table, timestamp)
+        return None

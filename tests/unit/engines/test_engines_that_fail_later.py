@@ -24,6 +24,7 @@ from engines.registry import find_adapter, limits_of
 from generators.fitting import fitted, is_within
 from generators.generate import GIVEN_UP, scenario_at
 from generators.profiles import QUICK
+from reports.findings import summary_text
 from tests.unit.engines.sample import Recomputing, lane, shop
 from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS, Limits, Timestamps
@@ -185,6 +186,41 @@ def test_a_wrong_result_before_the_engine_breaks_is_a_failure(method: str, error
 
     outcome = lane(Broken).judge(shop())
     assert (outcome.outcome, outcome.killer) == (OutcomeClass.PRODUCT_FAILURE, Check.EQUALITY)
+
+
+class BreaksOnUpdate(Recomputing):
+    """Its library has an error of its own for one kind of statement."""
+
+    def commit(self, transaction: Transaction) -> Mapping[str, int] | None:
+        if any(text.startswith("UPDATE") for text in transaction.sql):
+            raise KeyError("no plan")
+        return super().commit(transaction)
+
+
+def test_an_error_of_an_adapter_names_step_method_and_statement_and_is_shrunk() -> None:
+    """The traceback begins in the adapter's method, and the smallest scenario breaks there, too."""
+    outcome = lane(BreaksOnUpdate).judge(shop())
+    assert (outcome.outcome, outcome.reason) == (OutcomeClass.INFRASTRUCTURE_FAILURE, "KeyError: 'no plan'")
+    broken = outcome.breakage
+    assert broken is not None
+    assert (broken.step, broken.method, broken.hung) == (4, "commit", False)
+    assert [text.split()[0] for text in broken.statements] == ["UPDATE"]
+    assert "in commit" in broken.traceback.splitlines()[1]
+    assert broken.traceback.endswith("KeyError: 'no plan'")
+    reduced = smallest(lane(BreaksOnUpdate), shop(), outcome, 100)
+    assert (len(reduced.scenario.steps), reduced.scenario.definitions) == (1, ())
+    assert reduced.outcome.breakage is not None
+    assert "adapter broke in commit at step 0: KeyError: 'no plan'" in summary_text(reduced.outcome)
+
+
+def test_an_adapter_that_breaks_before_the_first_step_names_no_step() -> None:
+    broken = type("Broken", (Recomputing,), {"create_table": raising(ValueError("no tables"))})
+    outcome = lane(broken).judge(shop())
+    assert outcome.breakage is not None
+    assert (outcome.breakage.step, outcome.breakage.statements) == (
+        None,
+        ("CREATE TABLE sales (region VARCHAR, amount INT)",),
+    )
 
 
 WRONG_VALUES = {
