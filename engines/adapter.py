@@ -65,7 +65,18 @@ class Capabilities:
     shown: frozenset[Shown] = frozenset()
 
     def __post_init__(self) -> None:
-        """Cuts the limits to what has a text in the dialect: some lack types, functions or kinds of joins."""
+        """Cuts the limits to what has a text in the dialect: some lack types, functions or kinds of joins.
+
+        Raises EngineError for a value of another type.
+        """
+        dialect: object = self.dialect
+        shown: Iterable[object] = self.shown
+        if not isinstance(dialect, Dialect):
+            listed = ", ".join(f"Dialect.{dialect.name}" for dialect in Dialect)
+            raise EngineError(f"capabilities: dialect is {dialect!r}; write one of {listed}")
+        if not all(isinstance(each, Shown) for each in shown):
+            raise EngineError(f"capabilities: shown is {shown!r}; write frozenset({{Shown.ROW_IDS}})")
+        object.__setattr__(self, "shown", frozenset(self.shown))
         if isinstance(self.limits, Limits):
             object.__setattr__(self, "limits", within_dialect(self.limits, self.dialect))
 

@@ -42,7 +42,7 @@ from workload.outcomes.trace import (
 )
 from workload.query import names_read
 from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Redefine, Refresh, Scenario, View
-from workload.schema import Column
+from workload.schema import Column, Table
 from workload.sql import create_table_text
 from workload.timeline import Due, due_refreshes
 from workload.wellformed import check_scenario
@@ -150,12 +150,16 @@ class Drive:
         """What the run did so far."""
         return Trace(tuple(self.events), self.adapter.capabilities.shown, tuple(self.disturbed))
 
+    def _creation(self, table: Table) -> str:
+        capabilities = self.adapter.capabilities
+        return create_table_text(table, capabilities.dialect, keyed=capabilities.limits.keys)
+
     @property
     def given(self) -> tuple[str, ...]:
         """The SQL that the current step gives the engine; before the first step, that of all tables."""
         dialect = self.adapter.capabilities.dialect
         if self.step < 0:
-            return tuple(create_table_text(table, dialect) for table in self.scenario.tables)
+            return tuple(map(self._creation, self.scenario.tables))
         match self.scenario.steps[self.step]:
             case Commit() as commit:
                 return self._transaction(commit).sql
@@ -175,7 +179,7 @@ class Drive:
         """
         adapter = self.adapter
         for table in self.scenario.tables:
-            adapter.create_table(table, create_table_text(table, adapter.capabilities.dialect))
+            adapter.create_table(table, self._creation(table))
         for number, step in enumerate(self.scenario.steps):
             ensure_not_stopped()
             self.step = number

@@ -9,7 +9,8 @@ from typing import Any
 
 from engines.errors import EngineError, shown
 from workload.limits import NO_LIMITS, Limits, both
-from workload.query import Query
+from workload.query import Item, Literal, Named, Query, Select
+from workload.types import INT
 
 FindLimits = Callable[[str], Limits]
 """The name of an adapter -> the limits that it gives. Raises EngineError."""
@@ -29,9 +30,17 @@ class SentLimits(Limits):
         return common_limits, (self.find, *self.names)
 
 
+ANY_QUERY = Select((Item(Literal(0, INT), "x"),), Named("r", "t"))
+"""A query that no engine refuses."""
+
+
 def common_limits(find: FindLimits, *names: str) -> Limits:
     """Returns the limits that some adapters have in common. Raises EngineError as `find` does."""
     found = reduce(both, (_checked(name, find(name)) for name in names), NO_LIMITS)
+    # Wrong functions show here, before anything runs.
+    found.stores(0, INT)
+    found.gap(ANY_QUERY)
+    found.amend(ANY_QUERY)
     if found == NO_LIMITS:
         return NO_LIMITS
     values = {each.name: getattr(found, each.name) for each in fields(Limits)}

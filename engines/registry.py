@@ -149,6 +149,8 @@ def find_adapter(name: str) -> type[Adapter]:
         raise EngineError(f"adapter {name!r}: importing {module} raised {shown(error)}") from error
     if not (isinstance(adapter, type) and issubclass(adapter, Adapter)):
         raise EngineError(f"adapter {name!r}: {module} has no class {attribute} derived from Adapter")
+    if missing := sorted(adapter.__abstractmethods__):
+        raise EngineError(f"adapter {name!r}: {attribute} lacks the methods {', '.join(missing)}")
     given = getattr(adapter, "capabilities", None)
     if not (isinstance(given, Capabilities) and isinstance(given.limits, Limits)):
         raise EngineError(

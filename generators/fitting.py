@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from typing import assert_never
 
 from generators.coverage import operators
 from generators.profiles import Profile
+from generators.reshaping import has_key, reshaped
 from workload.dml import Dml, Restore, WithRows, statement_expressions
 from workload.errors import WorkloadError
 from workload.failing import may_fail
@@ -107,7 +110,7 @@ def fit(scenario: Scenario, limits: Limits) -> Scenario:
     followed by a refresh of every table, and the time before the next step is too short for those refreshes.
     """
     amended = (replace(d, query=limits.amend(d.query)) for d in scenario.definitions)
-    scenario = replace(scenario, definitions=tuple(amended))
+    scenario = reshaped(replace(scenario, definitions=tuple(amended)), limits)
     reasons = refused(scenario, limits)
     tables = {table.name: table for table in scenario.tables if table_gap(table, limits) is None}
     missing = {table.name for table in scenario.tables if table.name not in tables}
@@ -214,6 +217,8 @@ def table_gap(table: Table, limits: Limits) -> str | None:
     for column in table.columns:
         if not _has(limits, column.type):
             return f"{table.name} has a column of type {column.type.kind.value}"
+    if limits.keys and not has_key(table):
+        return f"{table.name} has no primary key"
     return None
 
 
@@ -247,13 +252,25 @@ def query_gap(node: Query | Expr, limits: Limits) -> str | None:
             return f"it has the value {part.value!r} of type {part.type.kind.value}"
     for dialect in limits.dialects:
         try:
-            if isinstance(node, Query):
-                render_query(node, dialect)
-            else:
-                render_expr(node, dialect)
+            text = render_query(node, dialect) if isinstance(node, Query) else render_expr(node, dialect)
         except WorkloadError as error:
             return str(error)
+        for word in sorted(limits.lacks):
+            if _written(word).search(QUOTED.sub("''", text)):
+                return f"it has {word}, which the engine lacks"
     return None
+
+
+QUOTED = re.compile(r"'(?:[^']|'')*'")
+"""A string in a text of SQL."""
+
+
+@cache
+def _written(word: str) -> re.Pattern[str]:
+    """Where a text of SQL has a word or an operator sign, whatever its case and the blanks in it."""
+    parts = r"\s+".join(map(re.escape, word.split()))
+    start, end = (r"\b" if edge.isalnum() else "" for edge in (word[0], word[-1]))
+    return re.compile(f"{start}{parts}{end}", re.IGNORECASE)
 
 
 def holds(statement: Dml, table: Table, limits: Limits) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from generators.builder import ScenarioBuilder
 from generators.choices import Choices, NothingToPick, SeededChoices
 from generators.concurrency import with_other_processes
-from generators.fitting import fit
+from generators.fitting import fit, is_within
 from generators.given_scenarios import scenario_of
 from generators.intents import INTENTS, TWICE_AS_OFTEN, Act, Script
 from generators.profiles import DRAWS_VERSION, Profile
@@ -66,9 +66,11 @@ def generate(choices: Choices, profile: Profile, name: str, turn: int | None = N
         scenario = _unlimited(choices, profile, name)
     # Where every commit maintains the tables, there is no time between a commit and its refreshes.
     if profile.limits.drops and profile.limits.timestamps is not Timestamps.COMMIT:
-        within = with_recreations(
+        recreated = with_recreations(
             choices, within, profile.recreated_percent, may_replace=profile.limits.replaces
         )
+        # Another definition under the old name may be one that the engine refuses.
+        within = recreated if is_within(recreated, profile.limits) else within
     return within
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
-from typing import assert_never
+from typing import Any, assert_never
 
 from workload.errors import WorkloadError
 from workload.operators import OPERATORS, Operator
@@ -61,6 +62,11 @@ class Limits:
     query close to the given one that the engine is more likely to support, with the same columns and perhaps
     more; amending twice gives the same as amending once. `dialects`: those in which every query and
     condition has a text (see `within_dialect`).
+
+    `lacks`: functions and other words of the dialect's SQL that the engine does not know, as "substr" or
+    "IS DISTINCT FROM". `keys`: every base table gets a primary key, so that no two rows are equal. `nulls`:
+    whether base tables hold NULL. `single_rows`: a statement writes one row, named by its key in UPDATE and
+    DELETE, which are left out without `keys`. `single_statements`: a transaction has one statement.
     """
 
     operators: frozenset[str] = OPERATORS
@@ -76,32 +82,145 @@ class Limits:
     gap: Callable[[Query], str | None] = no_gap
     amend: Callable[[Query], Query] = as_it_is
     dialects: frozenset[Dialect] = frozenset()
+    lacks: frozenset[str] = frozenset()
+    keys: bool = False
+    nulls: bool = True
+    single_rows: bool = False
+    single_statements: bool = False
+
+    @classmethod
+    def only(cls, *words: str, **options: Any) -> Limits:
+        """Returns the limits of an engine that maintains what the words name, and nothing else.
+
+        Words are operators and clauses of SQL ("filter", "inner join", "group by") and features ("append
+        only", "no null"): see WORDS. Projections are always among them. `options`: further fields by name.
+        Raises WorkloadError for another word.
+
+        >>> sorted(Limits.only("filter", "group by").operators)
+        ['filter', 'grouped aggregation', 'projection']
+        """
+        operators = {Operator.PROJECTION}
+        fields: dict[str, Any] = {"views": False, "layered": False}
+        for word in words:
+            meant = WORDS.get(str(word).lower())
+            if meant is None:
+                raise WorkloadError(f"limits: no word {word!r}; there are: {', '.join(WORDS)}")
+            if isinstance(meant, Operator):
+                operators.add(meant)
+            else:
+                fields |= meant
+        return cls(**{"operators": frozenset(operators), **fields, **options})
 
     def __post_init__(self) -> None:
         """Raises WorkloadError, in one line, for a value that no engine can mean."""
+        self._check_sets()
+        self._check_flags_and_functions()
+        unfit: frozenset[str] = frozenset()
+        if self.keys or self.single_rows:
+            unfit |= {"merge"}
+        if self.single_rows:
+            unfit |= {"overwrite", "truncate"} | (frozenset() if self.keys else {"update", "delete"})
+        if self.single_statements:
+            unfit |= {"restore"}
+        object.__setattr__(self, "statements", self.statements - unfit)
+
+    def _check_sets(self) -> None:
         kinds = PORTABLE | {"restore", "optimize", "replace"}
+        for what in ("operators", "types", "statements", "dialects", "lacks"):
+            given = getattr(self, what)
+            if isinstance(given, str) or not isinstance(given, frozenset | set | list | tuple):
+                raise WorkloadError(f"limits: {what} is {given!r}; write frozenset({{...}})")
+            object.__setattr__(self, what, frozenset(given))
+        lacks: frozenset[object] = self.lacks
         for what, given, known in (
             ("operators", self.operators, OPERATORS),
             ("types", self.types, frozenset(Kind)),
             ("statements", self.statements, kinds),
+            ("dialects", self.dialects, frozenset(Dialect)),
+            ("lacks", self.lacks, frozenset(each for each in lacks if isinstance(each, str) and each)),
         ):
             others = sorted(str(each) for each in given if each not in known)
             if others:
-                listed = ", ".join(sorted(each.value if isinstance(each, Kind) else each for each in known))
+                listed = ", ".join(sorted(each.value if isinstance(each, Enum) else each for each in known))
                 raise WorkloadError(f"limits: {what} has {', '.join(others)}; there are: {listed}")
         if Kind.INT not in self.types:
             raise WorkloadError("limits: types lacks Kind.INT, on which tables are joined")
+
+    def _check_flags_and_functions(self) -> None:
         if not isinstance(self.timestamps, Timestamps):
             raise WorkloadError(f"limits: timestamps is {self.timestamps!r}; write Timestamps.NOW or another")
-        for what, call in (("stores", self.stores), ("gap", self.gap), ("amend", self.amend)):
+        for what in FLAGS:
+            if not isinstance(given := getattr(self, what), bool):
+                raise WorkloadError(f"limits: {what} is {given!r}; write True or False")
+        for what, call, arguments in (
+            ("stores", self.stores, ("value", "type")),
+            ("gap", self.gap, ("query",)),
+            ("amend", self.amend, ("query",)),
+        ):
             if not callable(call):
                 raise WorkloadError(f"limits: {what} is {call!r}; write a function")
+            if not _takes(call, len(arguments)):
+                raise WorkloadError(
+                    f"limits: {what} is called with ({', '.join(arguments)}); {call!r} is not"
+                )
 
     @property
     def reachable(self) -> frozenset[str]:
         """The supported operators that a query of the supported types can have: `explode` needs arrays."""
         return self.operators if Kind.ARRAY in self.types else self.operators - {Operator.EXPLODE}
 
+
+FLAGS = (
+    "views",
+    "layered",
+    "failures",
+    "drops",
+    "replaces",
+    "keys",
+    "nulls",
+    "single_rows",
+    "single_statements",
+)
+"""The fields of `Limits` that are True or False."""
+
+
+def _takes(call: Callable[..., object], count: int) -> bool:
+    """Whether a function can be called with so many arguments; True where Python cannot tell."""
+    try:
+        inspect.signature(call).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:
+        pass
+    return True
+
+
+WORDS: Mapping[str, Operator | Mapping[str, object]] = {
+    **{operator.value: operator for operator in Operator if operator in OPERATORS},
+    "select": Operator.PROJECTION,
+    "where": Operator.FILTER,
+    "having": Operator.FILTER,
+    "join": Operator.INNER_JOIN,
+    "left outer join": Operator.LEFT_JOIN,
+    "right outer join": Operator.RIGHT_JOIN,
+    "full outer join": Operator.FULL_JOIN,
+    "exists": Operator.SEMI_JOIN,
+    "not exists": Operator.ANTI_JOIN,
+    "group by": Operator.GROUPED_AGGREGATION,
+    "aggregates without group by": Operator.SCALAR_AGGREGATION,
+    "rollup": Operator.GROUPING_SETS,
+    "cube": Operator.GROUPING_SETS,
+    "window functions": Operator.WINDOW,
+    "order by limit": Operator.LIMIT,
+    "views": {"views": True},
+    "dynamic tables over dynamic tables": {"layered": True},
+    "append only": {"statements": frozenset({"insert"})},
+    "keys": {"keys": True},
+    "no null": {"nulls": False},
+    "one row per statement": {"single_rows": True},
+    "one statement a transaction": {"single_statements": True},
+}
+"""The words of `Limits.only`, in lower case: operators of SQL, and features."""
 
 NO_LIMITS = Limits(
     types=frozenset(Kind),
@@ -133,6 +252,11 @@ def both(a: Limits, b: Limits) -> Limits:
         gap=lambda query: a.gap(query) or b.gap(query),
         amend=lambda query: b.amend(a.amend(query)),
         dialects=a.dialects | b.dialects,
+        lacks=a.lacks | b.lacks,
+        keys=a.keys or b.keys,
+        nulls=a.nulls and b.nulls,
+        single_rows=a.single_rows or b.single_rows,
+        single_statements=a.single_statements or b.single_statements,
     )
 
 
@@ -140,7 +264,8 @@ def within_dialect(limits: Limits, dialect: Dialect) -> Limits:
     """The limits cut to what has a text in a dialect. Spark and DuckDB have one for everything."""
     match dialect:
         case Dialect.SPARK | Dialect.DUCKDB:
-            return limits
+            # What the engine lacks is looked for in the texts.
+            return replace(limits, dialects=limits.dialects | {dialect}) if limits.lacks else limits
         case Dialect.POSTGRES:
             return replace(limits, dialects=limits.dialects | {dialect})
         case Dialect.SQLITE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from campaign.lanes.spec import LaneSpec
+from engines.registry import limits_of
 from oracle.bag import Bag
 from oracle.delayed_view import DelayedView
 from oracle.errors import OracleQueryError
@@ -81,7 +82,7 @@ def adapter_reproduction(
         tables = {
             each.name: (
                 each.columns,
-                create_table_text(each, spec.dialect),
+                create_table_text(each, spec.dialect, keyed=limits_of(spec.tier).keys),
                 create_table_text(each, Dialect.DUCKDB),
             )
             for each in scenario.tables

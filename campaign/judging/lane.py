@@ -114,7 +114,7 @@ class Lane:
     def _vote(self, scenario: Scenario, refreshed: Refreshed) -> Sequence[Row]:
         """The third vote on a refresh: the engine's full computation on the oracle's source rows."""
         with DelayedView(scenario) as truth:
-            wanted = recomputation(scenario, truth, refreshed.table, refreshed.timestamp)
+            wanted = recomputation(scenario, truth, refreshed.table, refreshed.timestamp, limits=self.limits)
             return self.engine.recompute(wanted)
 
     def _spark_answer(self, scenario: Scenario, table: str, timestamp: int) -> Sequence[Row]:

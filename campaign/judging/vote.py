@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 from engines.engine import Recomputation
 from engines.errors import shown
+from generators.reshaping import reshaped
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
 from workload.dml import Dml, Insert
+from workload.limits import NO_LIMITS, Limits
 from workload.outcomes.results import Finding
 from workload.outcomes.trace import Refreshed
 from workload.query import names_read
@@ -88,7 +90,12 @@ def count_votes(truth: DelayedView, refreshed: Refreshed, vote: Vote) -> Votes:
 
 
 def recomputation(
-    scenario: Scenario, truth: DelayedView, table: str, timestamp: int, before: int | None = None
+    scenario: Scenario,
+    truth: DelayedView,
+    table: str,
+    timestamp: int,
+    before: int | None = None,
+    limits: Limits = NO_LIMITS,
 ) -> Recomputation:
     """What the engine has to compute: a table at a timestamp in full, from the oracle's rows of its sources.
 
@@ -99,15 +106,18 @@ def recomputation(
         table=table,
         text=lambda dialect: truth.sql(table, timestamp, dialect, before),
         columns=tuple(truth.columns(table)),
-        alone=lambda: alone(scenario, truth, table, timestamp),
+        alone=lambda: alone(scenario, truth, table, timestamp, limits),
     )
 
 
-def alone(scenario: Scenario, truth: DelayedView, table: str, timestamp: int) -> Scenario:
+def alone(
+    scenario: Scenario, truth: DelayedView, table: str, timestamp: int, limits: Limits = NO_LIMITS
+) -> Scenario:
     """A scenario whose only refresh computes `table` in full from the sources as of `timestamp`.
 
     Upstream dynamic tables become views, and the base tables hold the oracle's rows: neither the engine's
     frontier nor its stored state takes part, so a wrong version cannot pass for a difference of dialects.
+    For an engine without views they stay dynamic tables, and statements have the shapes that it takes.
     """
     needed = _needed(scenario, table)
     inserts: list[Dml] = []
@@ -116,16 +126,18 @@ def alone(scenario: Scenario, truth: DelayedView, table: str, timestamp: int) ->
         if rows:
             inserts.append(Insert(base.name, rows))
     definitions = tuple(
-        _as_source(definition, table) for definition in scenario.definitions if definition.name in needed
+        _as_source(definition, table, limits.views)
+        for definition in scenario.definitions
+        if definition.name in needed
     )
     steps: list[Step] = [Commit(1, tuple(inserts))] if inserts else []
     steps.extend(Create(2 + position, definition.name) for position, definition in enumerate(definitions))
-    return Scenario(f"{scenario.name}/vote", scenario.tables, definitions, tuple(steps))
+    return reshaped(Scenario(f"{scenario.name}/vote", scenario.tables, definitions, tuple(steps)), limits)
 
 
-def _as_source(definition: Definition, table: str) -> Definition:
+def _as_source(definition: Definition, table: str, views: bool) -> Definition:
     match definition:
-        case DynamicTable(name) if name == table:
+        case DynamicTable(name) if name == table or not views:
             return replace(definition, mode=RefreshMode.FULL, target_lag=None)
         case DynamicTable(name, query):
             return View(name, query)

@@ -14,6 +14,7 @@ from itertools import islice
 
 from campaign.judging.lane import Lane, LaneResult
 from campaign.lanes.spec import LaneSpec
+from generators.fitting import is_within
 from generators.worlds import worlds_of
 from oracle.delayed_view import DelayedView
 from oracle.duck import shared_duckdb
@@ -59,7 +60,7 @@ class LiftedLane:
             # The judgement of the scenario itself names the error.
             return self.lane.judge_as_run(scenario)
         lifted = lift(worlds)
-        if isinstance(lifted, Unliftable):
+        if isinstance(lifted, Unliftable) or not is_within(lifted, self.lane.limits):
             return self.lane.judge_as_run(scenario)
         outcome = self.lane.judge(lifted)
         if outcome.outcome is OutcomeClass.PASSED:

@@ -17,9 +17,15 @@ GIVEN = "given"
 """The alias of a MERGE's literal rows."""
 
 
-def create_table_text(table: Table, dialect: Dialect, verb: str = "CREATE TABLE") -> str:
-    """The statement that creates a base table."""
-    return f"{verb} {table.name} ({column_types(table, dialect)})"
+def create_table_text(
+    table: Table, dialect: Dialect, verb: str = "CREATE TABLE", *, keyed: bool = False
+) -> str:
+    """The statement that creates a base table. `keyed`: with the primary key that the table promises."""
+    key = ""
+    if keyed and table.promises.keys:
+        names = (column_name(name, dialect) for name in table.promises.keys[0])
+        key = f", PRIMARY KEY ({', '.join(names)})"
+    return f"{verb} {table.name} ({column_types(table, dialect)}{key})"
 
 
 def column_types(table: Table, dialect: Dialect) -> str:

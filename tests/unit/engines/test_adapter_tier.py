@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 
@@ -13,11 +14,12 @@ from campaign.faults import plant
 from campaign.faults.fault import Subject
 from campaign.judging.lane import Lane
 from campaign.lanes.spec import LaneSpec, within_limits
-from engines import Notes, RefreshFailed, Transaction, Unsupported
+from engines import Capabilities, Notes, RefreshFailed, Transaction, Unsupported
 from engines.engine import Engine
 from engines.errors import EngineError
 from engines.in_memory import InMemory
 from engines.registry import ADAPTERS, find_adapter
+from generators.fitting import fit
 from generators.generate import scenario_at
 from generators.profiles import QUICK, SMOKE
 from tests.unit.engines.sample import Recomputing, lane, shop
@@ -26,6 +28,7 @@ from workload.outcomes.results import Check, OutcomeClass
 from workload.outcomes.trace import EVERYTHING, Action, Shown
 from workload.scenario import DynamicTable, Refresh
 from workload.schema import Column
+from workload.sql import Dialect
 from workload.types import Row
 
 NOT_SHOWN = (
@@ -96,6 +99,33 @@ def test_the_engines_own_evaluation_is_the_third_vote() -> None:
     outcome = lane(Evaluating).judge(shop())
     assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
     assert outcome.findings[0].votes["full recomputation"] == "agrees with the oracle"
+
+
+class WithoutViews(Dialectal):
+    """Has no views, and takes one row in a statement and one statement in a transaction."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        dialect=Dialect.DUCKDB, limits=Limits(views=False, single_rows=True, single_statements=True)
+    )
+
+    def create_view(self, name: str, query: str) -> None:
+        raise ValueError("no views")
+
+    def commit(self, transaction: Transaction) -> Mapping[str, int] | None:
+        (text,) = transaction.sql
+        assert text.count("(") < 3, "one row"
+        return super().commit(transaction)
+
+
+def test_the_vote_of_first_contents_stays_within_the_limits() -> None:
+    """The engine gets no view for it, which it lacks, so that a difference of dialects is told from a bug."""
+    limits = WithoutViews.capabilities.limits
+    over_tables = replace(
+        shop(),
+        definitions=tuple(DynamicTable(each.name, each.query, target_lag=1) for each in shop().definitions),
+    )
+    outcome = Lane(engine=Engine.of(WithoutViews), limits=limits).judge(fit(over_tables, limits))
+    assert outcome.outcome is OutcomeClass.DIVERGENCE, outcome.reason
 
 
 class Refusing(Recomputing):

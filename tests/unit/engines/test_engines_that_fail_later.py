@@ -298,15 +298,20 @@ class Raising(Recomputing):
     )
 
 
-class Silent(Recomputing):
-    capabilities: ClassVar[Capabilities] = Capabilities(
-        dialect=Dialect.DUCKDB,
-        limits=Limits(
-            stores=returning(lambda value, type_: None),
-            gap=returning(lambda query: 5),
-            amend=returning(lambda query: None),
-        ),
-    )
+def with_limits(**functions: Any) -> Capabilities:
+    return Capabilities(dialect=Dialect.DUCKDB, limits=Limits(**functions))
+
+
+class NoAnswer(Recomputing):
+    capabilities: ClassVar[Capabilities] = with_limits(stores=lambda value, type_: None)
+
+
+class NoReason(Recomputing):
+    capabilities: ClassVar[Capabilities] = with_limits(gap=lambda query: 5)
+
+
+class NoQuery(Recomputing):
+    capabilities: ClassVar[Capabilities] = with_limits(amend=lambda query: None)
 
 
 HERE = "adapter:tests.unit.engines.test_engines_that_fail_later"
@@ -329,19 +334,19 @@ def test_a_campaign_with_lambdas_in_its_limits_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("adapter", "call", "message"),
+    ("adapter", "message"),
     [
-        ("Raising", lambda limits: limits.stores(1, None), "`stores` of its limits raised TypeError"),
-        ("Silent", lambda limits: limits.stores(1, None), "`stores` of its limits returned None"),
-        ("Silent", lambda limits: limits.gap(None), "`gap` of its limits returned 5"),
-        ("Silent", lambda limits: limits.amend(None), "`amend` of its limits returned None"),
+        ("Raising", "`stores` of its limits raised TypeError"),
+        ("NoAnswer", "`stores` of its limits returned None"),
+        ("NoReason", "`gap` of its limits returned 5"),
+        ("NoQuery", "`amend` of its limits returned None"),
     ],
 )
-def test_functions_of_limits_that_are_wrong_are_named(
-    adapter: str, call: Callable[[Limits], object], message: str
+def test_functions_of_limits_that_are_wrong_are_named_before_anything_runs(
+    adapter: str, message: str
 ) -> None:
     with pytest.raises(EngineError, match=message):
-        call(limits_of(f"{HERE}:{adapter}"))
+        limits_of(f"{HERE}:{adapter}")
 
 
 @pytest.mark.parametrize(
@@ -353,6 +358,12 @@ def test_functions_of_limits_that_are_wrong_are_named(
         ({"statements": {"upsert"}}, "statements has upsert; there are: delete, insert"),
         ({"timestamps": "now"}, r"timestamps is 'now'; write Timestamps.NOW"),
         ({"stores": None}, "stores is None; write a function"),
+        ({"stores": lambda value: True}, r"stores is called with \(value, type\); <function"),
+        ({"gap": lambda: None}, r"gap is called with \(query\)"),
+        ({"layered": "no"}, "layered is 'no'; write True or False"),
+        ({"operators": "filter"}, "operators is 'filter'; write frozenset"),
+        ({"types": None}, "types is None; write frozenset"),
+        ({"lacks": {5}}, "lacks has 5; there are"),
     ],
 )
 def test_limits_that_no_engine_can_have_are_refused(options: dict[str, Any], message: str) -> None:
@@ -362,12 +373,45 @@ def test_limits_that_no_engine_can_have_are_refused(options: dict[str, Any], mes
     assert Limits().timestamps is Timestamps.NOW
 
 
-class NoCapabilities(Adapter):
-    pass
+def test_limits_take_any_collection_and_words() -> None:
+    lists: dict[str, Any] = {"types": [Kind.INT, Kind.STRING], "statements": ["insert"]}
+    assert Limits(**lists).statements == {"insert"}
+    few = Limits.only("WHERE", "inner join", "group by", "append only", "no NULL", failures=True)
+    assert few.operators == {"filter", "inner join", "grouped aggregation", "projection"}
+    assert few.statements == {"insert"}
+    assert (few.nulls, few.views, few.failures) == (False, False, True)
+    with pytest.raises(WorkloadError, match="no word 'inner joint'; there are: inner join, "):
+        Limits.only("inner joint")
+    with pytest.raises(TypeError, match="no_such"):
+        Limits.only("filter", no_such=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dialect": "sqlite"}, "dialect is 'sqlite'; write one of Dialect.SPARK, "),
+        ({"dialect": Dialect.DUCKDB, "shown": {"actions"}}, "shown is {'actions'}; write"),
+    ],
+)
+def test_capabilities_of_another_type_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(EngineError, match=message):
+        Capabilities(**options)
+
+
+class NoCapabilities(Recomputing):
+    capabilities: ClassVar[Capabilities] = returning(None)
+
+
+class NoMethods(Adapter):
+    capabilities: ClassVar[Capabilities] = Capabilities(dialect=Dialect.DUCKDB)
 
 
 def test_an_adapter_without_capabilities_is_refused() -> None:
     with pytest.raises(EngineError, match="has no `capabilities`; write `capabilities = Capabilities"):
         find_adapter(f"{HERE.partition(':')[2]}:NoCapabilities")
+    with pytest.raises(
+        EngineError, match="NoMethods lacks the methods commit, create_dynamic_table, create_"
+    ):
+        find_adapter(f"{HERE.partition(':')[2]}:NoMethods")
     with pytest.raises(EngineError, match=r"importing tests.failing.* raised|has no class"):
         find_adapter("tests.failing:Nothing")
