@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -16,8 +17,18 @@ from workload.dml import Dml, Restore, WithRows, statement_expressions
 from workload.errors import WorkloadError
 from workload.failing import may_fail
 from workload.limits import NO_LIMITS, Limits, Timestamps
-from workload.operators import JOIN_OPERATORS
-from workload.query import Expr, Literal, Query, names_read, walk
+from workload.operators import JOIN_OPERATORS, OPERATORS
+from workload.query import (
+    Aggregate,
+    Call,
+    Expr,
+    Join,
+    Literal,
+    Query,
+    Select,
+    names_read,
+    walk,
+)
 from workload.scenario import (
     Commit,
     Create,
@@ -103,15 +114,36 @@ def _gap(
     return query_gap(definition.query, limits) or limits.gap(definition.query)
 
 
-def fit(scenario: Scenario, limits: Limits) -> Scenario:
+DRAWN, CUT, LOST = "drawn", "cut: ", "lost: "
+"""The keys of what limits cost: scenarios that were drawn; by reason, those of them that lost a definition;
+and by `operator / reason`, how many operators were lost with the definitions."""
+
+READS = re.compile(r"^(it reads \w+: )+")
+NAMES = re.compile(r"\b\w*\d\w*\b")
+
+
+def _note(cut: Counter[str], scenario: Scenario, reasons: Mapping[str, str]) -> None:
+    """Counts what limits cost a scenario: the reasons, without the names in them."""
+    whole = {name: NAMES.sub("_", READS.sub("", reason)) for name, reason in reasons.items()}
+    cut[DRAWN] += 1
+    cut.update(f"{CUT}{reason}" for reason in set(whole.values()))
+    for name, reason in whole.items():
+        used = operators(scenario.definition(name).query)
+        cut.update(f"{LOST}{operator} / {reason}" for operator in used if operator in OPERATORS)
+
+
+def fit(scenario: Scenario, limits: Limits, cut: Counter[str] | None = None) -> Scenario:
     """The scenario without what the engine does not support, refreshed at data timestamps that it supports.
 
-    A well-formed scenario stays well-formed. Raises WorkloadError: with `Timestamps.COMMIT` each commit is
-    followed by a refresh of every table, and the time before the next step is too short for those refreshes.
+    `cut`: counts what that costs, by DRAWN, CUT and LOST. A well-formed scenario stays well-formed. Raises
+    WorkloadError: with `Timestamps.COMMIT` each commit is followed by a refresh of every table, and the time
+    before the next step is too short for those refreshes.
     """
     amended = (replace(d, query=limits.amend(d.query)) for d in scenario.definitions)
     scenario = reshaped(replace(scenario, definitions=tuple(amended)), limits)
     reasons = refused(scenario, limits)
+    if cut is not None:
+        _note(cut, scenario, reasons)
     tables = {table.name: table for table in scenario.tables if table_gap(table, limits) is None}
     missing = {table.name for table in scenario.tables if table.name not in tables}
     steps: list[Step] = []
@@ -245,8 +277,9 @@ def _stores(limits: Limits, value: Value, type_: SqlType) -> bool:
 
 def query_gap(node: Query | Expr, limits: Limits) -> str | None:
     """Why the engine cannot run a query or evaluate an expression; None where it can."""
+    conditions = frozenset[int]() if Kind.BOOLEAN in limits.types else frozenset(_conditions(node))
     for part in walk(node):
-        if isinstance(part, Expr) and not _has(limits, part.type):
+        if isinstance(part, Expr) and not _has(limits, part.type) and id(part) not in conditions:
             return f"it calculates with type {part.type.kind.value}"
         if isinstance(part, Literal) and not _stores(limits, part.value, part.type):
             return f"it has the value {part.value!r} of type {part.type.kind.value}"
@@ -271,6 +304,26 @@ def _written(word: str) -> re.Pattern[str]:
     parts = r"\s+".join(map(re.escape, word.split()))
     start, end = (r"\b" if edge.isalnum() else "" for edge in (word[0], word[-1]))
     return re.compile(f"{start}{parts}{end}", re.IGNORECASE)
+
+
+def _conditions(node: Query | Expr) -> Iterator[int]:
+    """The identities of the conditions in a query: they are no values, so that they need no type BOOLEAN."""
+    values: set[int] = set()
+    whole: set[int] = {id(node)}
+    for part in walk(node):
+        match part:
+            case Select(items, _, where, group_by, having, _, qualify):
+                values.update(id(expr) for expr in (*(item.expr for item in items), *(group_by or ())))
+                whole.update(map(id, (where, having, qualify)))
+            case Join(on=on):
+                whole.add(id(on))
+            case Aggregate(_, arg):
+                values.update(map(id, (arg, *part.extra)))
+            case _:
+                pass
+        condition = isinstance(part, Call) or (isinstance(part, Literal) and id(part) in whole)
+        if condition and part.type.kind is Kind.BOOLEAN and id(part) not in values:  # type: ignore[union-attr]
+            yield id(part)
 
 
 def holds(statement: Dml, table: Table, limits: Limits) -> bool:

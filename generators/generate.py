@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from generators.builder import ScenarioBuilder
@@ -21,8 +22,10 @@ ATTEMPTS = 20
 """How often a scenario is drawn again if the profile's limits leave no dynamic table of it."""
 
 
-def scenario_at(seed: int, profile: Profile, index: int) -> Scenario:
+def scenario_at(seed: int, profile: Profile, index: int, cut: Counter[str] | None = None) -> Scenario:
     """Scenario `index` of a campaign: a function of (seed, generator version, profile, index) alone.
+
+    `cut`: counts what the limits of the profile cost, as `generators.fitting.fit` does.
 
     The draws are seeded by the repr of these values, so every field of the profile that is part of its repr
     decides them.
@@ -34,7 +37,7 @@ def scenario_at(seed: int, profile: Profile, index: int) -> Scenario:
     True
     """
     choices = SeededChoices(seed, DRAWS_VERSION, profile, index)
-    return generate(choices, profile, scenario_name(profile.name, seed, index), turn=index)
+    return generate(choices, profile, scenario_name(profile.name, seed, index), index, cut)
 
 
 def scenario_name(profile: str, seed: int, index: int) -> str:
@@ -42,7 +45,13 @@ def scenario_name(profile: str, seed: int, index: int) -> str:
     return f"{profile}-{seed}-{index}"
 
 
-def generate(choices: Choices, profile: Profile, name: str, turn: int | None = None) -> Scenario:
+def generate(
+    choices: Choices,
+    profile: Profile,
+    name: str,
+    turn: int | None = None,
+    cut: Counter[str] | None = None,
+) -> Scenario:
     """A scenario from choices: tables with rows, definitions, then rounds of commits and refreshes.
 
     It is reduced to what the profile's limits admit; if that leaves no dynamic table, another one is drawn,
@@ -53,14 +62,14 @@ def generate(choices: Choices, profile: Profile, name: str, turn: int | None = N
         scenario = scenario_of(profile.given, choices, profile, name, turn)
         if profile.limits == NO_LIMITS:
             return with_other_processes(choices, scenario, profile.concurrent_percent)
-        return fit(scenario, profile.limits)
+        return fit(scenario, profile.limits, cut)
     scenario = _unlimited(choices, profile, name)
     if profile.limits == NO_LIMITS:
         disturbed = with_other_processes(choices, scenario, profile.concurrent_percent)
         styled = with_styles(choices, disturbed, profile.styled_percent)
         return with_recreations(choices, styled, profile.recreated_percent, may_replace=True)
     for _ in range(ATTEMPTS):
-        within = fit(scenario, profile.limits)
+        within = fit(scenario, profile.limits, cut)
         if within.dynamic_tables:
             break
         scenario = _unlimited(choices, profile, name)

@@ -137,7 +137,16 @@ class RunDocument(TypedDict):
     ignore_rules: Sequence[str]
     not_checked: Counts
     wanted: int
+    cost: LimitsCostDocument | None
     definitions_judged: Mapping[str, JudgedDefinitionDocument]
+
+
+class LimitsCostDocument(TypedDict):
+    """What the limits of an engine cost: scenarios `drawn`, those `cut` by reason, operators `never` left."""
+
+    drawn: int
+    cut: Counts
+    never: Mapping[str, Counts]
 
 
 class OutcomeDocument(TypedDict):

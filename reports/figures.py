@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from workload.outcomes.results import OutcomeClass, RunSummary
+from workload.outcomes.results import LimitsCost, OutcomeClass, RunSummary
 from workload.outcomes.run_verdict import (
     LEAST_JUDGED,
     MOST_AMPLIFIED,
@@ -99,8 +99,31 @@ def headline(summary: RunSummary) -> Headline:
         sentences.append(
             f"Not checked, because the engine does not show it: {', '.join(summary.not_checked)}."
         )
+    sentences.extend(cost_sentences(summary.cost))
     verdict = run_verdict(summary)
     return Headline(verdict, _title(verdict, counts, len(unmet)), tuple(sentences))
+
+
+def cost_sentences(cost: LimitsCost | None) -> Iterator[str]:
+    """What the limits of the engine cost: the reasons that cost most, and operators that none was left of."""
+    if cost is None:
+        return
+    if cost.cut:
+        first = list(cost.cut.items())[:REASONS]
+        reasons = "; ".join(f"{number(count)}: {reason}" for reason, count in first)
+        more = f"; and {len(cost.cut) - len(first)} more reasons" if len(cost.cut) > len(first) else ""
+        yield (
+            f"The limits of the engine took a definition out of some of the {number(cost.drawn)} scenarios "
+            f"that were drawn ({reasons}{more})."
+        )
+    for operator, reasons_of in cost.never.items():
+        why = "; ".join(f"{number(count)}: {reason}" for reason, count in list(reasons_of.items())[:REASONS])
+        cause = f"all of them were cut ({why})" if why else "none was drawn yet"
+        yield f"No {operator} was left, though the limits have it: {cause}."
+
+
+REASONS = 5
+"""How many reasons are listed, those that cost most."""
 
 
 def _too_few(summary: RunSummary) -> Iterator[str]:

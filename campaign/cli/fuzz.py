@@ -18,6 +18,7 @@ from campaign.runs.campaign import run_plan
 from campaign.runs.journal import JOURNAL_FILE
 from campaign.runs.options import MOST_WORLDS, CampaignOptions, resumed
 from campaign.runs.spread import ALL, ENGINES, SEVERAL
+from reports.figures import cost_sentences
 from reports.findings import breakage_text, group_text, replay_command
 from reports.json_summary import summary_object
 from workload.lift.kind import Lifting
@@ -132,6 +133,8 @@ def print_summary(summary: RunSummary, out: Path) -> None:
         click.echo(f"{name}: {f'not judged: {judged.reason}' if judged.reason else covered}")
     for name, floor in summary.coverage.unmet.items():
         click.echo(f"floor not met: {name}: {floor.reached} of {floor.wanted}")
+    for sentence in cost_sentences(summary.cost):
+        click.echo(sentence)
     failures = {failure.index: failure for failure in summary.failures}
     for number, group in enumerate(summary.groups, 1):
         failure = failures[group.representative]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,6 +18,7 @@ from campaign.runs.plan import CampaignPlan, JudgedScenario
 from campaign.runs.tally import covered
 from generators.generate import scenario_at
 from generators.profiles import Profile
+from workload.limits import NO_LIMITS
 from workload.outcomes.results import ENGINE_DIED, Check, Finding, Outcome, OutcomeClass
 
 
@@ -29,12 +30,14 @@ def judge_chunk(
     judged = []
     for index in indices:
         start = time.perf_counter()
-        scenario = scenario_at(seed, profile, index)
+        cut: Counter[str] | None = None if profile.limits == NO_LIMITS else Counter()
+        scenario = scenario_at(seed, profile, index, cut)
         generated = time.perf_counter() - start
         outcome, ran = lane.judge_as_run(scenario)
         # `ran` is the scenario as the engine ran it: lifted where the lane lifts.
         outcome = replace(outcome, times={"generate": generated, **outcome.times})
         coverage = covered(ran)
+        coverage.update(cut or {})
         if profile.given is not None:
             coverage.update(goals_met(profile.given, ran))
         judged.append(JudgedScenario(index, outcome, coverage))

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from campaign.runs.goals import definitions_judged
 from generators.coverage import floors_too_small, operator_pairs, operators, unmet_floors
+from generators.fitting import CUT, DRAWN, LOST
 from generators.profiles import Profile
-from workload.outcomes.results import Coverage, Failure, Outcome, OutcomeClass, RunSummary
+from workload.outcomes.results import Coverage, Failure, LimitsCost, Outcome, OutcomeClass, RunSummary
 from workload.query import ColumnRef, walk
 from workload.scenario import Scenario
 
@@ -31,7 +32,10 @@ def covered(scenario: Scenario) -> Counter[str]:
 
 @dataclass(slots=True)
 class Tally:
-    """The counters of a run. `reached`: coverage by `kind: name`; the order of outcomes does not matter."""
+    """The counters of a run. `reached`: coverage by `kind: name`; the order of outcomes does not matter.
+
+    `drawn`: the operators of all scenarios, and what the limits of the engine cost.
+    """
 
     outcomes: Counter[str] = field(default_factory=Counter)
     reached: Counter[str] = field(default_factory=Counter)
@@ -44,6 +48,7 @@ class Tally:
     judgements: int = 0
     times: dict[str, float] = field(default_factory=dict)
     not_checked: Counter[str] = field(default_factory=Counter)
+    drawn: Counter[str] = field(default_factory=Counter)
 
     def add(self, outcome: Outcome, coverage: Mapping[str, int]) -> None:
         """Counts one scenario. Only a passed one adds coverage: a failed one may have stopped half-way."""
@@ -56,6 +61,8 @@ class Tally:
         self.amplification += outcome.amplification
         self.judgements += outcome.refreshes * outcome.worlds
         self.not_checked.update(outcome.not_checked)
+        kinds = (DRAWN, CUT, LOST, "operator: ")
+        self.drawn.update({key: count for key, count in coverage.items() if key.startswith(kinds)})
         for part, seconds in outcome.times.items():
             self.times[part] = self.times.get(part, 0.0) + seconds
         if outcome.outcome is OutcomeClass.PASSED:
@@ -90,6 +97,22 @@ class Tally:
             too_small=floors_too_small(profile, self.scenarios),
         )
 
+    def cost(self, profile: Profile) -> LimitsCost | None:
+        """What the engine's limits cost the run; None where it has none."""
+        if not self.drawn[DRAWN]:
+            return None
+        cut = {key.removeprefix(CUT): n for key, n in self.drawn.most_common() if key.startswith(CUT)}
+        never = {
+            operator: {
+                key.removeprefix(f"{LOST}{operator} / "): n
+                for key, n in self.drawn.most_common()
+                if key.startswith(f"{LOST}{operator} / ")
+            }
+            for operator in sorted(profile.limits.reachable)
+            if not self.drawn[f"operator: {operator}"]
+        }
+        return LimitsCost(drawn=self.drawn[DRAWN], cut=cut, never=never)
+
     def summary(
         self, seed: int, tier: str, profile: Profile, seconds: float, failures: tuple[Failure, ...]
     ) -> RunSummary:
@@ -111,5 +134,6 @@ class Tally:
             changes=self.changes,
             amplification=self.amplification,
             not_checked=dict(self.not_checked),
+            cost=self.cost(profile),
             definitions_judged=definitions_judged(profile.given, self.reached, 0)[0] if profile.given else {},
         )

@@ -290,6 +290,20 @@ class JudgedDefinition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsCost:
+    """What the limits of an engine cost a run.
+
+    `drawn`: the scenarios that were drawn, also those that were drawn again because nothing was left of them.
+    `cut`: reason -> how many of these lost a definition by it. `never`: operators that are within the limits
+    and of which none was left, each with the reasons why the definitions that had it went.
+    """
+
+    drawn: int
+    cut: Mapping[str, int]
+    never: Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
     """A campaign: its figures, outcomes, coverage and failures."""
 
@@ -320,5 +334,6 @@ class RunSummary:
     not_checked: Mapping[str, int] = field(default_factory=dict)
     wanted: int = 0
     """With fewer scenarios the run is undecided: all that were asked for, or the least for a verdict."""
+    cost: LimitsCost | None = None
     definitions_judged: Mapping[str, JudgedDefinition] = field(default_factory=dict)
     """Of a run over definitions that somebody else wrote, each of them by name."""

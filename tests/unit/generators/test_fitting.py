@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
+from campaign.runs.tally import Tally, covered
 from generators.choices import SeededChoices
 from generators.coverage import operators
 from generators.dml import STATEMENTS
 from generators.fitting import fit, fitted, holds, refused, table_gap
 from generators.generate import generate, scenario_at
 from generators.profiles import SMOKE
+from reports.figures import cost_sentences
 from tests.unit.engines.sample import shop
 from workload.codec import scenario_to_json
 from workload.dml import Insert
 from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS, Limits, Timestamps
 from workload.operators import JOIN_OPERATORS, OPERATORS
-from workload.query import Expr, Query, names_read, walk
+from workload.outcomes.results import Outcome, OutcomeClass
+from workload.query import Expr, Item, Join, JoinKind, Query, Select, names_read, walk
 from workload.scenario import Commit, Drop, DynamicTable, Read, Refresh, Scenario, View
 from workload.schema import Column, Table
 from workload.timeline import due_refreshes
@@ -159,6 +163,45 @@ def test_a_query_beyond_the_types_or_values_is_refused() -> None:
     assert "calculates with type BIGINT" in refused(shop(), sums)["totals"]
     small = Limits(stores=lambda value, _type: value != 5)
     assert "it has the value 5" in refused(shop(), small)["large"]
+
+
+def test_a_condition_is_no_value_of_type_boolean() -> None:
+    """Without that, limits of types without BOOLEAN took every filter and every join away."""
+    numbers = Limits(types=frozenset({Kind.INT, Kind.BIGINT, Kind.STRING}))
+    assert refused(shop(), numbers) == {}
+    large = shop().definition("large")
+    assert isinstance(large.query, Select)
+    assert large.query.where is not None
+    shown = replace(large.query, items=(Item(large.query.where, "is_large"),))
+    with_value = replace(shop(), definitions=(replace(large, query=shown),))
+    assert refused(with_value, numbers) == {"large": "it calculates with type BOOLEAN"}
+    drawn = [scenario_at(1, fitted(SMOKE, numbers), index) for index in range(40)]
+    used = {name for each in drawn for d in each.definitions for name in operators(d.query)}
+    assert used >= {"filter", "inner join", "left join"}
+
+
+def test_what_limits_cost_is_counted_by_reason() -> None:
+    """An operator that is within the limits, and of which a `gap` leaves none, is named with the reason."""
+
+    def no_join(query: Query) -> str | None:
+        joins = any(isinstance(part, Join) and part.kind is JoinKind.INNER for part in walk(query))
+        return "no joins in version 3" if joins else None
+
+    profile = fitted(SMOKE, Limits(gap=no_join))
+    tally = Tally()
+    for index in range(30):
+        cut: Counter[str] = Counter()
+        scenario = scenario_at(1, profile, index, cut)
+        passed = Outcome(scenario=scenario.name, outcome=OutcomeClass.PASSED)
+        tally.add(passed, covered(scenario) + cut)
+    cost = tally.cost(profile)
+    assert cost is not None
+    assert cost.drawn >= 30
+    assert cost.cut["no joins in version _"] > 3
+    assert next(iter(cost.never["inner join"])) == "no joins in version _"
+    (sentence,) = [text for text in cost_sentences(cost) if text.startswith("No inner join was left")]
+    assert "all of them were cut (" in sentence
+    assert Tally().cost(SMOKE) is None
 
 
 def test_what_is_inside_a_nested_type_counts_too() -> None:
