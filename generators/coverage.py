@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from generators.profiles import Profile
 from workload.operators import OPERATORS, Operator, OperatorNode, operator_tree
 from workload.outcomes.results import UnmetFloor
-from workload.query import Aggregate, ColumnRef, Query, Select, Window
+from workload.query import Aggregate, Call, ColumnRef, Expr, Query, Select, Window, walk
 
 
 def operators(query: Query) -> Iterator[Operator]:
     """Every operator of a query that coverage counts, outside in; the body of a CTE once per use."""
     return (node.operator for node in operator_tree(query).walk() if _is_counted(node))
+
+
+def features(query: Query) -> Counter[str]:
+    """What an engine may lack of a query: its operators, the types of its expressions and its functions."""
+    found = Counter(f"operator: {name}" for name in operators(query))
+    for part in walk(query):
+        match part:
+            case Call(function):
+                found[f"function: {function}"] += 1
+            case Aggregate(function):
+                found[f"function: {function.value}{' DISTINCT' if part.distinct else ''}"] += 1
+            case _:
+                pass
+        if isinstance(part, Expr):
+            found[f"type: {part.type.kind.value}"] += 1
+    return found
 
 
 def operator_pairs(query: Query) -> Iterator[tuple[Operator, Operator]]:

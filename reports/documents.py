@@ -138,7 +138,16 @@ class RunDocument(TypedDict):
     not_checked: Counts
     wanted: int
     cost: LimitsCostDocument | None
+    refusals: Sequence[RefusalDocument]
     definitions_judged: Mapping[str, JudgedDefinitionDocument]
+
+
+class RefusalDocument(TypedDict):
+    """A `message` with which an engine refused definitions, and the `limit` that excludes such ones."""
+
+    message: str
+    indices: Sequence[int]
+    limit: str
 
 
 class LimitsCostDocument(TypedDict):

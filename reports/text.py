@@ -32,6 +32,9 @@ def summary_markdown(summary: RunSummary) -> str:
         columns: tuple[str, ...] = ("looks like", "outcome", "fingerprint", "failures", "ignored")
         parts += ["## Failures by cause", table(columns, map(_group_row, summary.groups))]
     parts.extend(_divergences(summary))
+    if summary.refusals:
+        refused = [(plain(r.message), number(len(r.indices)), plain(r.limit)) for r in summary.refusals]
+        parts += ["## Refused by the engine", table(("message", "scenarios", "limit"), refused)]
     if summary.failures:
         columns = ("scenario", "outcome", "first failed check", "table", "data timestamp", "folder")
         parts += ["## Failures", table(columns, map(_failure_row, summary.failures))]

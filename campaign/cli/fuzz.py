@@ -22,7 +22,7 @@ from reports.figures import cost_sentences
 from reports.findings import breakage_text, group_text, replay_command
 from reports.json_summary import summary_object
 from workload.lift.kind import Lifting
-from workload.outcomes.results import RunSummary
+from workload.outcomes.results import Refusal, RunSummary
 from workload.outcomes.run_verdict import amplified_percent, run_verdict, worst
 
 
@@ -143,9 +143,22 @@ def print_summary(summary: RunSummary, out: Path) -> None:
         if failure.outcome.breakage is not None:
             click.echo(f"  {breakage_text(failure.outcome.breakage)}")
         click.echo(f"  {replay_command(failure.folder, failure.options)}")
+    if summary.refusals:
+        print_table(
+            "what the engine refused", ("scenarios", "message", "limit"), map(refusal_row, summary.refusals)
+        )
     for note in summary.rule_notes:
         click.echo(f"ignore rule {note}")
     click.echo(f"report: {out / 'report.html'}")
+
+
+def refusal_row(refusal: Refusal) -> tuple[str, str, str]:
+    """A row of the table of refusals: how many scenarios, the message, and the limit that excludes them."""
+    return str(len(refusal.indices)), refusal.message[:LONGEST_MESSAGE], refusal.limit
+
+
+LONGEST_MESSAGE = 100
+"""Characters of a message that the table of refusals shows."""
 
 
 def _figures(summary: RunSummary) -> Iterator[tuple[str, str | Text]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from typing import Any
 from campaign.errors import CampaignError
 from campaign.failures import folders
 from campaign.failures.ignore import IgnoreRules
+from campaign.failures.refusals import Refused, refusals
 from campaign.failures.report import FailedScenario, FailureReport, ShrinkBudget, report_failures
 from campaign.lanes.spec import LaneSpec
 from campaign.runs import journal
@@ -98,6 +100,8 @@ def run_plan(
         judged = judge_all(plan, spec, opened, progress)
         tally = judged.tally
         budget = budget_for(shrinking, judged, report)
+        refused = refused_by_adapter(judged, plan, spec)
+        judged.failed = [each for each in judged.failed if each.index not in refused]
         failures = shrink_and_group(judged, plan, spec, out, budget, ignored)
         summary = replace(
             tally.summary(plan.seed, spec.name, profile, judged.seconds, failures.failures),
@@ -106,6 +110,7 @@ def run_plan(
             wanted=plan.wanted,
             groups=failures.groups,
             rule_notes=failures.notes,
+            refusals=refusals(refused, accepted(judged)),
         )
         if out is not None:
             folders.write_run(out, summary)
@@ -180,6 +185,26 @@ def remaining_plan(plan: CampaignPlan, opened: Journal) -> CampaignPlan:
         done=frozenset(entry.judged.index for entry in opened.entries),
         budget=None if plan.budget is None else max(0.0, plan.budget - opened.elapsed),
     )
+
+
+def refused_by_adapter(judged: JudgedScenarios, plan: CampaignPlan, spec: LaneSpec) -> Refused:
+    """The scenarios in which the engine of an adapter refused something, which is no failure."""
+    if not spec.adapter:
+        return {}
+    return {
+        each.index: (scenario_at(plan.seed, plan.profile, each.index), each.outcome)
+        for each in judged.failed
+        if each.outcome.outcome is OutcomeClass.UNSUPPORTED
+    }
+
+
+def accepted(judged: JudgedScenarios) -> Counter[str]:
+    """What the scenarios had that the engine took, whether they passed or not, by `kind: name`."""
+    found = Counter(judged.tally.reached)
+    for each in judged.failed:
+        if each.outcome.outcome in (OutcomeClass.PRODUCT_FAILURE, OutcomeClass.DIVERGENCE):
+            found.update(each.coverage)
+    return found
 
 
 def shrink_and_group(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from campaign.runs.goals import definitions_judged
-from generators.coverage import floors_too_small, operator_pairs, operators, unmet_floors
+from generators.coverage import features, floors_too_small, operator_pairs, operators, unmet_floors
 from generators.fitting import CUT, DRAWN, LOST
 from generators.profiles import Profile
 from workload.outcomes.results import Coverage, Failure, LimitsCost, Outcome, OutcomeClass, RunSummary
@@ -25,6 +25,9 @@ def covered(scenario: Scenario) -> Counter[str]:
         counts.update(f"operator: {name}" for name in names)
         counts.update(f"pair: {outer} > {inner}" for outer, inner in operator_pairs(definition.query))
     read = (part for d in scenario.definitions for part in walk(d.query) if isinstance(part, ColumnRef))
+    counts.update(
+        key for d in scenario.definitions for key in features(d.query) if key.startswith("function: ")
+    )
     counts.update({f"type: {part.type.kind.value}" for part in read})
     counts.update(f"crossing: {name} / {intent}" for name in met for intent in set(scenario.intents))
     return counts

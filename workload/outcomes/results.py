@@ -304,6 +304,18 @@ class LimitsCost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A message with which an engine refused definitions, of the scenarios `indices`.
+
+    `limit`: the limit that would keep such definitions from it, in words, as far as it can be told.
+    """
+
+    message: str
+    indices: tuple[int, ...]
+    limit: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
     """A campaign: its figures, outcomes, coverage and failures."""
 
@@ -335,5 +347,7 @@ class RunSummary:
     wanted: int = 0
     """With fewer scenarios the run is undecided: all that were asked for, or the least for a verdict."""
     cost: LimitsCost | None = None
+    refusals: tuple[Refusal, ...] = ()
+    """What the engine of an adapter refused; these scenarios are in no group of failures."""
     definitions_judged: Mapping[str, JudgedDefinition] = field(default_factory=dict)
     """Of a run over definitions that somebody else wrote, each of them by name."""
