@@ -21,9 +21,10 @@ from campaign.faults import faults_on, known_faults
 from campaign.files import write_text
 from campaign.gate.baseline import GATE_FILE, read_baseline
 from campaign.gate.document import gate_object
-from campaign.gate.profiles import GATES, GateProfile, over_definitions
+from campaign.gate.profiles import GATES, GateProfile, before_engines, over_definitions
 from campaign.gate.stage import GatePlan, Stage
 from campaign.gate.stages import run_gate
+from campaign.lanes.spec import LaneSpec
 from campaign.mutants.hunt import core_faults
 from campaign.runs.journal import JOURNAL_FILE, read_head
 from campaign.runs.lock import locked
@@ -61,6 +62,18 @@ STYLES = {Decision.PASSED: "green", Decision.FAILED: "bold red", Decision.UNDECI
 @options.hunted_fault
 @options.definitions
 @click.option(
+    "--tier",
+    "tiers",
+    type=options.TierName(),
+    multiple=True,
+    help="Stand before this engine, given as adapter:NAME, in place of the built-in one; may be repeated.",
+)
+@click.option(
+    "--least",
+    type=click.IntRange(1),
+    help="With --tier: scenarios that each campaign must have judged within its time.  [by profile]",
+)
+@click.option(
     "--baseline",
     type=click.Path(path_type=Path),
     help="Folder of an earlier gate or run; lost coverage and surviving faults shut the gate, lost speed "
@@ -88,6 +101,8 @@ def command(
     fault_budget: float | None,
     faults: tuple[str, ...],
     definitions: str | None,
+    tiers: tuple[str, ...],
+    least: int | None,
     baseline: Path | None,
     ignore: str | None,
     shrink: int,
@@ -97,13 +112,19 @@ def command(
 ) -> ExitCode:
     """Replay kept scenarios, run campaigns and checks, hunt planted faults, and compare with a baseline.
 
-    --definitions adds a campaign on each tier over your own tables and dynamic tables.
+    --definitions adds a campaign on each tier over your own tables and dynamic tables. --tier adapter:NAME
+    runs the campaigns on your own engine, without the checks and the faults of the built-in one.
 
     Exit status 0: the gate is open; 1: it is shut; 2: the options or the set-up are wrong; 3: nothing failed,
     but a stage was not done, or not to its end.
     """
     now = datetime.now(UTC)
-    gate = GATES[profile] if definitions is None else over_definitions(GATES[profile], definitions)
+    gate = GATES[profile]
+    if tiers:
+        gate = before_engines(gate, engines_of(tiers, faults), least)
+    elif least is not None:
+        raise click.UsageError("--least goes with --tier adapter:NAME")
+    gate = gate if definitions is None else over_definitions(gate, definitions)
     gate = with_budgets(gate, budget, fault_budget)
     plan = GatePlan(
         gate=gate,
@@ -130,6 +151,21 @@ def command(
     for report in sorted(out.glob("*/report.html")):
         click.echo(f"report: {report}")
     return EXIT_CODES[verdict]
+
+
+def engines_of(tiers: tuple[str, ...], faults: tuple[str, ...]) -> tuple[str, ...]:
+    """The tiers, each once, all of other engines and installed.
+
+    Raises click.UsageError and EngineError.
+    """
+    for tier in tiers:
+        spec = LaneSpec(tier=tier)
+        if not spec.adapter:
+            raise click.UsageError(f"--tier {tier} is the built-in engine, before which each gate stands")
+        spec.ensure_startable()
+    if faults:
+        raise click.UsageError("--fault plants a fault in the built-in engine; leave it out, or --tier")
+    return tuple(dict.fromkeys(tiers))
 
 
 def usual_seed(gate: GateProfile, resumed: Path | None, now: datetime) -> int:

@@ -29,7 +29,8 @@ class GateProfile:
 
     `fault_scenarios`: in which each fault must be found; `fault_budget`: seconds, an upper bound.
     `core_only`: hunt the core faults, not all. `daily`: a new seed every day. `rounds`: how much each check
-    of `campaign.gate.checks` does; 0 for none of them.
+    of `campaign.gate.checks` does; 0 for none of them. `engines`: the tiers of engines that are not the
+    built-in one, if the gate stands before these; then no faults are planted.
     """
 
     name: str
@@ -40,6 +41,7 @@ class GateProfile:
     core_only: bool
     daily: bool
     rounds: int
+    engines: tuple[str, ...] = ()
 
     @property
     def budget(self) -> float:
@@ -60,6 +62,26 @@ def over_definitions(gate: GateProfile, path: str) -> GateProfile:
         for campaign in first.values()
     )
     return replace(gate, campaigns=(*gate.campaigns, *more))
+
+
+def before_engines(gate: GateProfile, tiers: tuple[str, ...], least: int | None) -> GateProfile:
+    """The gate before engines that are not the built-in one: a campaign on each, with its share of the time.
+
+    `least`: scenarios that each campaign must have judged; None: as many as the first campaign of the gate.
+    Checks and planted faults are of the built-in engine, and are left out.
+    """
+    first = gate.campaigns[0]
+    campaigns = tuple(
+        replace(
+            first,
+            tier=tier,
+            budget=gate.budget / len(tiers),
+            scenarios=first.scenarios if least is None else None,
+            least=first.least if least is None else least,
+        )
+        for tier in tiers
+    )
+    return replace(gate, campaigns=campaigns, rounds=0, engines=tiers)
 
 
 MINUTE = 60.0

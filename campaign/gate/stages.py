@@ -17,7 +17,7 @@ from campaign.gate.checks import CHECKS, checked
 from campaign.gate.profiles import GateCampaign
 from campaign.gate.stage import HUNT_CASES, GatePlan, Stage, hunted_faults, listed
 from campaign.judging.lane import Lane
-from campaign.lanes.spec import LaneSpec
+from campaign.lanes.spec import LaneSpec, within_limits
 from campaign.mutants.hunt import HuntResult, hunt_all
 from campaign.mutants.verdict import HuntVerdict, hunt_text
 from campaign.runs.campaign import run_plan
@@ -55,7 +55,8 @@ def run_gate(plan: GatePlan, progress: Callable[[str], None] = lambda name: None
 
 def stages_of(plan: GatePlan, done: list[Stage]) -> Iterator[tuple[str, Callable[[], Stage]]]:
     """The name of each stage and the function that runs it. `done`: the stages that have ended so far."""
-    yield "kept scenarios", partial(corpus, plan)
+    if not plan.gate.engines or plan.corpus.exists():
+        yield "kept scenarios", partial(corpus, plan)
     for campaign in plan.gate.campaigns:
         yield campaign_name(campaign), partial(fuzz, plan, campaign)
     if not plan.gate.campaigns:
@@ -64,7 +65,8 @@ def stages_of(plan: GatePlan, done: list[Stage]) -> Iterator[tuple[str, Callable
         yield check.name, partial(checked, check, plan)
     if plan.ignored.rules or plan.ignored.expired:
         yield "known failures", partial(known, plan.ignored, done)
-    yield faults_name(plan), partial(faults, plan)
+    if not plan.gate.engines:
+        yield faults_name(plan), partial(faults, plan)
     if plan.baseline is not None:
         yield "baseline", partial(baseline, plan.baseline, done, plan.slowdown)
 
@@ -99,8 +101,13 @@ def corpus(plan: GatePlan) -> Stage:
             "another folder with --corpus"
         )
         return Stage(name, Decision.UNDECIDED, message, look=look)
-    lane = LaneSpec(tier="rules", fresh_percent=100).build()
-    cases = tuple(replay_case(lane, file, str(file.relative_to(plan.corpus))) for file in files)
+    tiers = plan.gate.engines or ("rules",)
+    lanes = {tier: LaneSpec(tier=tier, fresh_percent=100).build() for tier in tiers}
+    cases = tuple(
+        replay_case(lane, file, str(file.relative_to(plan.corpus)), tier)
+        for tier, lane in lanes.items()
+        for file in files
+    )
     failed = [f"{case.name}: {case.message}" for case in cases if case.verdict is CaseVerdict.FAILED]
     undone = [f"{case.name}: {case.message}" for case in cases if case.verdict is CaseVerdict.SKIPPED]
     message = f"{len(cases)} replayed, {len(failed)} failed"
@@ -115,9 +122,9 @@ def corpus(plan: GatePlan) -> Stage:
     return Stage(name, worst(decisions), message, cases, look=look)
 
 
-def replay_case(lane: Lane, file: Path, name: str) -> Case:
+def replay_case(lane: Lane, file: Path, name: str, tier: str = "rules") -> Case:
     """The case of one kept scenario, which is judged again."""
-    look = f"dvs replay {file}"
+    look = f"dvs replay {file}" if tier == "rules" else f"dvs replay {file} --tier {tier}"
     try:
         outcome = lane.judge(read_scenario(file))
     except (CampaignError, WorkloadError) as error:
@@ -128,6 +135,8 @@ def replay_case(lane: Lane, file: Path, name: str) -> Case:
             return Case(name, outcome.seconds, CaseVerdict.PASSED)
         case OutcomeClass.INFRASTRUCTURE_FAILURE | OutcomeClass.DIVERGENCE | OutcomeClass.FLAKY:
             # The scenario was not judged, so it has neither passed nor failed.
+            return Case(name, outcome.seconds, CaseVerdict.SKIPPED, message, look)
+        case OutcomeClass.UNSUPPORTED if tier != "rules":
             return Case(name, outcome.seconds, CaseVerdict.SKIPPED, message, look)
         case _:
             return Case(name, outcome.seconds, CaseVerdict.FAILED, message, look)
@@ -148,9 +157,10 @@ def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
     profile = load_profile(campaign.profile)
     spec = LaneSpec(tier=campaign.tier, fresh_percent=profile.fresh_percent)
     what = "definitions" if campaign.definitions else campaign.profile
-    folder = plan.out / f"{campaign.tier}-{what}"
+    folder = plan.out / f"{campaign.tier.replace(':', '-')}-{what}"
     look = str(folder / "report.html")
     try:
+        profile = within_limits(profile, campaign.tier)
         if campaign.definitions:
             spec = replace(spec, lifting=Lifting.NONE)
             profile = over_definitions(profile, campaign.definitions, GOAL_FLOOR, spec)

@@ -324,3 +324,45 @@ def test_a_worker_that_dies_on_a_fault_leaves_it_undecided(
     result = CliRunner().invoke(main, ["mutants", "--fault", "update-becomes-insert"])
     assert result.exit_code == ExitCode.MISUSE
     assert "run it again with fewer --workers" in result.stderr
+
+
+RIGHT, WRONG = (f"adapter:tests.unit.engines.sample:{name}" for name in ("OnSqlite", "WrongOnSqlite"))
+
+
+@pytest.mark.slow
+def test_a_gate_stands_before_an_engine_of_others(tmp_path: Path) -> None:
+    """It has the campaign alone, shuts for wrong rows, and compares with the last night of the same engine."""
+    short = ("--least", "3", "--budget", "12s", "--workers", "1", "--shrink", "0", "--corpus", "none")
+
+    def result(tier: str, out: str, *more: str) -> Result:
+        arguments = ("--tier", tier, *short, "--out", str(tmp_path / out), *more)
+        return CliRunner().invoke(main, ["gate", *arguments])
+
+    assert result(RIGHT, "before").exit_code in (ExitCode.OK, ExitCode.UNKNOWN)
+    content = json.loads((tmp_path / "before" / "gate.json").read_text())
+    assert [stage["name"] for stage in content["stages"]] == [f"smoke campaign on {RIGHT}"]
+    result(RIGHT, "after", "--baseline", str(tmp_path / "before"))
+    content = json.loads((tmp_path / "after" / "gate.json").read_text())
+    assert "no campaign of the same tier" not in content["stages"][-1]["message"]
+    assert content["stages"][-1]["name"] == "baseline"
+    shut = result(WRONG, "wrong")
+    assert shut.exit_code == ExitCode.FAILED
+    content = json.loads((tmp_path / "wrong" / "gate.json").read_text())
+    assert "product_failure" in content["stages"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--tier", "rules"), "--tier rules is the built-in engine"),
+        (("--tier", "adapter:nope"), "no adapter 'nope'"),
+        (("--tier", RIGHT, "--fault", "update-becomes-insert"), "--fault plants a fault in the built-in"),
+        (("--least", "3"), "--least goes with --tier"),
+    ],
+)
+def test_a_gate_before_an_engine_that_cannot_be_is_one_line(
+    arguments: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    result = CliRunner().invoke(main, ["gate", *arguments, "--out", str(tmp_path)])
+    assert result.exit_code == ExitCode.MISUSE
+    assert message in result.stderr
