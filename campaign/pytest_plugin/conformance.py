@@ -15,6 +15,7 @@ from typing import ClassVar
 import pytest
 
 from campaign.judging.lane import Lane
+from campaign.pytest_plugin.assertion import NOT_JUDGED
 from campaign.runs.tally import covered
 from engines.adapter import Adapter, Capabilities, Transaction
 from engines.engine import Engine, opened
@@ -24,6 +25,7 @@ from generators.dml import DmlGenerator
 from generators.fitting import fit, fitted, refused
 from generators.generate import scenario_at
 from generators.profiles import QUICK, SMOKE, Profile
+from generators.reshaping import reshaped
 from oracle.compare import compare
 from workload.dml import Insert
 from workload.limits import NO_LIMITS, Limits, no_gap
@@ -36,6 +38,9 @@ from workload.sql import create_table_text
 from workload.types import Kind, Row, SqlType, Value
 
 SEED = 7
+MOST_TRIED = 12
+"""Scenarios with an operator that are tried; the engine may refuse some for another reason."""
+
 MAX_SEARCHED = 1000
 """Random scenarios that are searched for one with an operator."""
 
@@ -70,7 +75,8 @@ def _within(limits: Limits, profile: Profile) -> Profile:
 def _searched(adapter: type[Adapter], index: int) -> tuple[frozenset[str], Callable[[], Outcome]]:
     """Returns what a random scenario covers, and its outcome when asked for; all operators share them."""
     scenario = scenario_at(SEED, _within(adapter.capabilities.limits, SMOKE), index)
-    return frozenset(+covered(scenario)), cache(partial(Lane(engine=Engine.of(adapter)).judge, scenario))
+    lane = Lane(engine=Engine.of(adapter), limits=adapter.capabilities.limits)
+    return frozenset(+covered(scenario)), cache(partial(lane.judge, scenario))
 
 
 def _shown(refreshed: Refreshed) -> set[Shown]:
@@ -109,25 +115,24 @@ class AdapterConformance:
     @property
     def lane(self) -> Lane:
         """The lane that judges scenarios on the adapter."""
-        return Lane(engine=Engine.of(self.adapter))
+        return Lane(engine=Engine.of(self.adapter), limits=self.capabilities.limits)
 
     def within(self, profile: Profile) -> Profile:
         """The profile cut to the limits of the adapter."""
         return _within(self.capabilities.limits, profile)
 
-    def judge(self, scenario: Scenario, *allowed: OutcomeClass) -> None:
-        """Asserts that a scenario passes, or has another outcome that is allowed."""
+    def judge(self, scenario: Scenario, *allowed: OutcomeClass) -> Outcome:
+        """Asserts that a scenario passes, or has another outcome that is allowed; returns the outcome."""
         outcome = self.lane.judge(scenario)
         assert outcome.outcome in (OutcomeClass.PASSED, *allowed), f"{scenario.name}: {outcome.reason}"
+        return outcome
 
     def test_values_of_every_type_come_back_as_they_were_written(self, type_: SqlType) -> None:
-        """Writes and reads NULL, edge cases, and duplicates."""
+        """Writes and reads NULL, edge cases, and duplicates, as far as the limits have them."""
         table = Table("r0", (Column("k", SqlType(Kind.INT)), Column("a", type_)))
         stored = [value for value in VALUES[type_] if self.capabilities.limits.stores(value, type_)]
         rows: tuple[Row, ...] = ((1, None), (1, None), *((2, value) for value in stored))
-        rows_read = self.written(table, rows)
-        difference = compare(table.columns, rows, table.columns, rows_read)
-        assert difference is None, difference
+        self.written(table, rows)
 
     def test_names_are_given_again(self) -> None:
         """Judges scenarios in which definitions are dropped.
@@ -144,7 +149,7 @@ class AdapterConformance:
 
     def test_a_table_is_empty_at_first(self) -> None:
         """A reader before the first transaction sees no rows."""
-        assert list(self.written(Table("r0", (Column("k", SqlType(Kind.INT)),)), ())) == []
+        self.written(Table("r0", (Column("k", SqlType(Kind.INT)),)), ())
 
     def test_databases_are_separate(self) -> None:
         """Neither sees the other, open at once or one after the other."""
@@ -152,7 +157,7 @@ class AdapterConformance:
         with opened(self.adapter) as other:
             other.create_table(table, create_table_text(table, self.capabilities.dialect))
             other.advance(1)
-            assert list(self.written(table, ((1,),))) == [(1,)]
+            self.written(table, ((1,),))
             assert list(other.rows("r0", table.columns)) == []
 
     def test_every_statement_it_claims_does_what_the_oracle_computes(self, kind: str) -> None:
@@ -162,14 +167,21 @@ class AdapterConformance:
 
     def test_every_operator_it_claims_is_maintained(self, operator: str) -> None:
         """Judges the first two random scenarios with the operator."""
-        judged = 0
+        tried, judged, refusal = 0, 0, ""
         for has, outcome_of in (_searched(self.adapter, index) for index in range(MAX_SEARCHED)):
-            if f"operator: {operator}" in has:
-                outcome = outcome_of()
+            if f"operator: {operator}" not in has:
+                continue
+            tried += 1
+            outcome = outcome_of()
+            if outcome.outcome in NOT_JUDGED:
+                refusal = outcome.reason
+            else:
                 assert outcome.outcome is OutcomeClass.PASSED, f"{outcome.scenario}: {outcome.reason}"
                 judged += 1
-            if judged == 2:
-                return
+            if judged == 2 or tried == MOST_TRIED:
+                break
+        if refusal and not judged:
+            pytest.fail(f"none of {tried} scenarios with a {operator} was judged, such as: {refusal}")
         if not judged:
             pytest.fail(
                 f"none of {MAX_SEARCHED} scenarios within its limits has a {operator}; "
@@ -177,9 +189,12 @@ class AdapterConformance:
             )
 
     def test_random_scenarios_pass(self) -> None:
-        """Judges ten small random scenarios."""
-        for index in range(10):
-            self.judge(scenario_at(SEED, self.within(QUICK), index))
+        """Judges ten small random scenarios; some may be refused, but not all."""
+        outcomes = [
+            self.judge(scenario_at(SEED, self.within(QUICK), index), *NOT_JUDGED) for index in range(10)
+        ]
+        if OutcomeClass.PASSED not in {outcome.outcome for outcome in outcomes}:
+            pytest.skip(f"none of 10 scenarios was judged, such as: {outcomes[0].reason}")
 
     def test_what_is_beyond_its_limits_is_refused_and_not_wrong(self) -> None:
         """Definitions beyond its limits are refused as unsupported, or maintained correctly.
@@ -201,12 +216,21 @@ class AdapterConformance:
                 missing -= _shown(refreshed)
         assert not missing, f"no refresh shows {', '.join(sorted(part.value for part in missing))}"
 
-    def written(self, table: Table, rows: tuple[Row, ...]) -> Sequence[Row]:
-        """The rows of a new table after one INSERT, or after none where there are no rows."""
+    def written(self, table: Table, rows: tuple[Row, ...]) -> None:
+        """Asserts that the rows of a new table are read as they were written, in the shapes of the limits."""
+        limits, dialect = self.capabilities.limits, self.capabilities.dialect
+        commits = (Commit(10, (Insert(table.name, rows),)),) if rows else ()
+        scenario = reshaped(Scenario("written", (table,), (), commits), limits)
+        (table,) = scenario.tables
+        expected: list[Row] = []
         with opened(self.adapter) as adapter:
-            dialect = self.capabilities.dialect
-            adapter.create_table(table, create_table_text(table, dialect))
-            adapter.advance(10)
-            if rows:
-                adapter.commit(Transaction(10, (Insert(table.name, rows),), {table.name: table}, dialect))
-            return [tuple(row) for row in adapter.rows(table.name, table.columns)]
+            adapter.create_table(table, create_table_text(table, dialect, keyed=limits.keys))
+            adapter.advance(5)
+            for commit in scenario.steps:
+                assert isinstance(commit, Commit)
+                adapter.advance(commit.at)
+                adapter.commit(Transaction(commit.at, commit.statements, {table.name: table}, dialect))
+                expected += (row for dml in commit.statements if isinstance(dml, Insert) for row in dml.rows)
+            found = [tuple(row) for row in adapter.rows(table.name, table.columns)]
+        difference = compare(table.columns, expected, table.columns, found)
+        assert difference is None, difference

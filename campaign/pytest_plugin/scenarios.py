@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,7 @@ from hypothesis.strategies import SearchStrategy
 from campaign.cli.options import Duration
 from campaign.errors import CampaignError
 from campaign.lanes.spec import LaneSpec
+from campaign.pytest_plugin.assertion import UNDER_WAY
 from campaign.runs.definitions import over_definitions
 from engines import Adapter
 from generators.fitting import fitted
@@ -64,7 +67,33 @@ def marked_scenarios(
         raise pytest.UsageError(f"marker dvs: scenarios={scenarios!r} is no number above 0")
     part = share or Share()
     seconds = None if scenarios is not None else part.seconds(_seconds(budget))
-    return seeded(seed, _profile(marker), part.indices(scenarios), seconds)
+    return counted(seeded(seed, _profile(marker), part.indices(scenarios), seconds))
+
+
+def counted(scenarios: Iterator[Scenario]) -> Iterator[Scenario]:
+    """The scenarios of a test. In the end, those that were not judged are a warning with their reasons.
+
+    If none was judged, the test is skipped.
+    """
+    not_judged: list[str] = []
+    given = 0
+    UNDER_WAY.set(not_judged)
+    try:
+        for scenario in scenarios:
+            given += 1
+            yield scenario
+    finally:
+        UNDER_WAY.set(None)
+    if not_judged:
+        reasons = "; ".join(f"{count}: {text}" for text, count in Counter(not_judged).most_common(REASONS))
+        told = f"{len(not_judged)} of {given} scenarios were not judged: {reasons}"
+        if len(not_judged) == given:
+            pytest.skip(told)
+        warnings.warn(told, stacklevel=2)
+
+
+REASONS = 5
+"""How many reasons are told, the most frequent ones."""
 
 
 def _seconds(budget: str) -> float:

@@ -331,7 +331,7 @@ RIGHT, WRONG = (f"adapter:tests.unit.engines.sample:{name}" for name in ("OnSqli
 
 @pytest.mark.slow
 def test_a_gate_stands_before_an_engine_of_others(tmp_path: Path) -> None:
-    """It has the campaign alone, shuts for wrong rows, and compares with the last night of the same engine."""
+    """It has the campaign alone, shuts for wrong rows, and compares with the last night of that engine."""
     short = ("--least", "3", "--budget", "12s", "--workers", "1", "--shrink", "0", "--corpus", "none")
 
     def result(tier: str, out: str, *more: str) -> Result:
