@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dvs_model.theory.names import Level, Phenomenon
     from engines.adapter import Adapter, Capabilities, Notes, RefreshFailed, Transaction, Unsupported
     from engines.errors import EngineError
+    from engines.values import typed_rows
     from generators.strategies import scenarios
     from workload.limits import Limits, Timestamps
     from workload.operators import Operator
@@ -72,6 +73,7 @@ MODULES = {
     "dvs_model.analysis.verdict": ("Absent", "Present", "Unknown"),
     "engines.adapter": ("Adapter", "Capabilities", "Notes", "RefreshFailed", "Transaction", "Unsupported"),
     "engines.errors": ("EngineError",),
+    "engines.values": ("typed_rows",),
     "generators.strategies": ("scenarios",),
     "workload.limits": ("Limits", "Timestamps"),
     "workload.scenario": ("DynamicTable", "Scenario"),
@@ -143,6 +145,7 @@ __all__ = [
     "run_verdict",
     "scenarios",
     "scenarios_for",
+    "typed_rows",
 ]
 
 

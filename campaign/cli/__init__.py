@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "soak": ("verification.soak", "Run a busy account for simulated hours."),
         "protocol": ("protocols.protocol", "Run transaction protocols; judge their histories."),
         "explain": ("explain", "Show plan, change query and row ids of a query."),
+        "adapter": ("adapter", "Write an adapter for your engine; check it."),
         "found": ("found", "List bugs found in engines of others; check them."),
         "operators": ("operators", "List what is maintained incrementally, and how."),
     }

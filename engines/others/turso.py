@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
 from engines.errors import EngineError
+from engines.values import typed_rows
 from workload.limits import Limits, Timestamps
 from workload.operators import Operator
 from workload.scenario import DynamicTable
 from workload.schema import Column, Table
 from workload.sql import Dialect
-from workload.types import Kind, Row, SqlType, Value
+from workload.types import Kind, Row
 
 LIMITS = Limits(
     operators=frozenset(
@@ -97,23 +98,5 @@ class Turso(Adapter):
         return self._database.cursor().execute(text)
 
 
-def sqlite_rows(rows: Iterable[Sequence[Any]], columns: Sequence[Column]) -> list[Row]:
-    """Rows of SQLite's five types of values as rows of the columns' types."""
-    types = [column.type for column in columns]
-    return [tuple(map(_value, row, types)) for row in rows]
-
-
-def _value(value: Any, type_: SqlType) -> Value:
-    """A value of SQLite as one of the type: booleans are 0 and 1, and 2 may be 2.0 and the other way round.
-
-    Whether a number is an INTEGER or a REAL is no more than a note there; they are equal.
-    """
-    match type_.kind:
-        case Kind.BOOLEAN if value in (0, 1):
-            return bool(value)
-        case Kind.FLOAT | Kind.DOUBLE if isinstance(value, int):
-            return float(value)
-        case Kind.INT | Kind.BIGINT if isinstance(value, float) and value.is_integer():
-            return int(value)
-        case _:
-            return value  # type: ignore[no-any-return]  # the oracle's comparison checks the types
+sqlite_rows = typed_rows
+"""Rows of SQLite's five types of values as rows of the columns' types."""

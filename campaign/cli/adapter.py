@@ -1,0 +1,185 @@
+"""`dvs adapter`: writes the beginning of an adapter, and tells how well an adapter works."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from campaign.cli.terminal import print_table
+from campaign.errors import CampaignError
+from campaign.exit_codes import ExitCode
+from campaign.files import write_text
+from engines.registry import find_adapter
+
+SKELETON = '''\
+"""An adapter for NAME. See docs/adapters.md; `dvs adapter check MODULE:NAME` tells how well it works."""
+
+from __future__ import annotations
+
+import LIBRARY
+
+from dvs import Adapter, Capabilities, Dialect, Limits, RefreshFailed, Unsupported, typed_rows
+
+
+class NAME(Adapter):
+    """One empty database. It runs as it is, on LIBRARY; put your engine in its place, line by line."""
+
+    capabilities = Capabilities(
+        dialect=Dialect.DIALECT,
+        # What your engine maintains, and nothing else: the more words, the more is tested.
+        limits=Limits.only("filter", "inner join", "group by", "union all"),
+    )
+
+    def __init__(self):
+        self.db = LIBRARY.connect(":memory:"OPTIONS)
+        self.queries = {}
+
+    def create_table(self, table, sql):
+        self.db.execute(sql)
+
+    def create_dynamic_table(self, table, query):
+        # In your engine one statement, such as CREATE MATERIALIZED VIEW name AS query.
+        try:
+            self.db.execute(f"CREATE TABLE {table.name} AS SELECT * FROM ({query}) AS q LIMIT 0")
+        except LIBRARY.Error as error:
+            raise Unsupported(str(error)) from error
+        self.queries[table.name] = query
+
+    def commit(self, transaction):
+        for statement in ("BEGIN", *transaction.sql, "COMMIT"):
+            self.db.execute(statement)
+
+    def refresh(self, table, timestamp):
+        # Nothing to do where a commit maintains the tables: then the limits get timestamps=Timestamps.COMMIT.
+        try:
+            self.db.execute(f"DELETE FROM {table}")
+            self.db.execute(f"INSERT INTO {table} {self.queries[table]}")
+        except LIBRARY.Error as error:
+            raise RefreshFailed(str(error)) from error
+
+    def rows(self, name, columns):
+        # Makes True of 1, and a date of its text, where the column has that type.
+        return typed_rows(self.db.execute(f"SELECT * FROM {name}").fetchall(), columns)
+
+    def evaluate(self, query, columns):
+        # Your engine's own full computation: it tells a wrong refresh from a difference of dialects.
+        return typed_rows(self.db.execute(query).fetchall(), columns)
+
+    def close(self):
+        self.db.close()
+'''
+
+TESTS = '''\
+"""Run them with pytest. A failure is shrunk and explained."""
+
+import pytest
+from MODULE import NAME
+
+from dvs import AdapterConformance, assert_delayed_view_semantics
+
+
+class TestNAME(AdapterConformance):
+    """The contract of an adapter, method by method."""
+
+    adapter = NAME
+
+
+@pytest.mark.dvs(engine=NAME)
+def test_random_dynamic_tables(dvs_scenarios):
+    for scenario in dvs_scenarios:
+        assert_delayed_view_semantics(NAME, scenario)
+'''
+
+LIKE = {
+    "sqlite-like": {"LIBRARY": "sqlite3", "DIALECT": "SQLITE", "OPTIONS": ", isolation_level=None"},
+    "duckdb-like": {"LIBRARY": "duckdb", "DIALECT": "DUCKDB", "OPTIONS": ""},
+}
+"""The kinds of engines, with what stands in the skeleton for each."""
+
+KINDS = re.compile("|".join(("MODULE", "LIBRARY", "DIALECT", "OPTIONS", r"\bNAME\b", "(?<=Test)NAME")))
+
+
+@click.group()
+def command() -> None:
+    """Write an adapter for your own engine, and check it."""
+
+
+@command.command()
+@click.argument("name")
+@click.option(
+    "--engine", type=click.Choice(list(LIKE)), default="sqlite-like", help="What it resembles most."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    help="Folder for the two files.",
+)
+def new(name: str, engine: str, out: Path) -> ExitCode:
+    """Write the beginning of an adapter, which runs, and its tests.
+
+    NAME is the name of the class, such as MyEngine. No file is overwritten.
+    """
+    if not name.isidentifier():
+        raise CampaignError(f"{name!r} is no name of a class in Python; write one such as MyEngine")
+    module = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    words = {"MODULE": module, "NAME": name, **LIKE[engine]}
+    files = {out / f"{module}.py": SKELETON, out / f"test_{module}.py": TESTS}
+    for path in files:
+        if path.exists():
+            raise CampaignError(f"{path} is there already; choose another name or --out")
+    for path, text in files.items():
+        write_text(path, KINDS.sub(lambda found: words[found[0]], text))
+        click.echo(f"wrote {path}")
+    click.echo(f"next: cd {out} && PYTHONPATH=. dvs adapter check {module}:{name}")
+    return ExitCode.OK
+
+
+@command.command()
+@click.argument("name")
+@click.option(
+    "--scenarios",
+    type=click.IntRange(1),
+    default=60,
+    help="Random scenarios that show which operators the engine refuses.",
+)
+def check(name: str, scenarios: int) -> ExitCode:
+    """Run the conformance kit on an adapter, and suggest limits.
+
+    NAME is `module:Class`, with its folder in PYTHONPATH, or an adapter that comes with the harness.
+
+    Exit status 0: all tests passed; 1: some failed; 2: there is no such adapter, or it cannot run here.
+    """
+    # Imported here: pytest and the generators take a second.
+    from campaign.pytest_plugin.kit import ask, run_kit
+
+    adapter = find_adapter(name)
+    adapter.ready()
+    methods = run_kit(name, lambda test: click.echo(f"{spoken(test)} ...", err=True))
+    rows = [(spoken(test), method.text) for test, method in methods.items()]
+    print_table(f"conformance of {name}", ("test", "result"), rows)
+    asked = ask(adapter, scenarios)
+    operators = sorted(asked.taken.keys() | asked.refused.keys())
+    counts = [
+        (each, str(asked.taken[each]), str(asked.refused[each]), str(asked.wrong[each])) for each in operators
+    ]
+    print_table(
+        f"operators in {scenarios} random scenarios",
+        ("operator", "taken", "refused", "wrong or broken"),
+        counts,
+    )
+    for refusal in asked.refusals:
+        click.echo(f"refused {len(refusal.indices)} times: {refusal.message}")
+        click.echo(f"  suggested: {refusal.limit}")
+    if asked.never_taken:
+        listed = ", ".join(map(repr, asked.never_taken))
+        click.echo(f"suggested: operators without {listed}, which the engine always refused")
+    failed = not methods or any(method.problems for method in methods.values())
+    return ExitCode.FAILED if failed else ExitCode.OK
+
+
+def spoken(test: str) -> str:
+    """The name of a test in words."""
+    return test.removeprefix("test_").replace("_", " ")

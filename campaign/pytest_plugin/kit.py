@@ -1,0 +1,133 @@
+"""The conformance kit outside of a user's tests: each of its tests as a line, and what the engine refuses."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from campaign.failures.refusals import refusals
+from campaign.judging.lane import FOUND, Lane
+from engines.adapter import Adapter
+from engines.engine import Engine
+from generators.coverage import features
+from generators.fitting import fitted
+from generators.generate import scenario_at
+from generators.profiles import SMOKE
+from workload.outcomes.results import Outcome, OutcomeClass, Refusal
+from workload.scenario import Scenario
+
+SEED = 11
+
+FILE = """\
+from dvs import AdapterConformance
+from engines.registry import find_adapter
+
+
+class TestAdapter(AdapterConformance):
+    adapter = find_adapter({name!r})
+"""
+
+
+@dataclass(slots=True)
+class Method:
+    """One test of the kit, with all its parameters. `problems`: of those that failed, the first lines."""
+
+    passed: int = 0
+    skipped: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """`9 of 9 passed`, `8 of 9 passed; semi join: ...`."""
+        of = self.passed + self.skipped + len(self.problems)
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return "; ".join([f"{self.passed} of {of} passed{skipped}", *self.problems[:3]])
+
+
+@dataclass(slots=True)
+class _Collected:
+    """A plugin of pytest that keeps the result of each test."""
+
+    report: Callable[[str], None]
+    methods: dict[str, Method] = field(default_factory=dict)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Counts a test."""
+        if report.when != "call" and report.passed:
+            return
+        name, _, parameter = report.nodeid.rpartition("::")[2].partition("[")
+        method = self.methods.get(name)
+        if method is None:
+            method = self.methods[name] = Method()
+            self.report(name)
+        if report.passed:
+            method.passed += 1
+        elif report.skipped:
+            method.skipped += 1
+        else:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            line = str(crash.message if crash is not None else report.longrepr).splitlines()[0]
+            method.problems.append(f"{parameter.rstrip(']')}: {line}" if parameter else line)
+
+
+def run_kit(name: str, report: Callable[[str], None] = lambda test: None) -> Mapping[str, Method]:
+    """Runs the tests of `AdapterConformance` on the adapter of a name; returns the results by test.
+
+    `report` gets the name of each test that begins.
+    """
+    collected = _Collected(report)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "test_adapter_conformance.py"
+        file.write_text(FILE.format(name=name), encoding="utf-8")
+        quiet = ("-p", "no:terminal", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", folder)
+        pytest.main([str(file), *quiet], plugins=[collected])
+    return collected.methods
+
+
+@dataclass(slots=True)
+class Asked:
+    """What came of the queries of each operator. `wrong`: scenarios with a difference, or that broke."""
+
+    taken: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    wrong: Counter[str] = field(default_factory=Counter)
+    refusals: tuple[Refusal, ...] = ()
+
+    @property
+    def never_taken(self) -> tuple[str, ...]:
+        """The operators that the engine refused whenever it was asked for them."""
+        return tuple(sorted(set(self.refused) - set(self.taken)))
+
+
+def ask(adapter: type[Adapter], scenarios: int) -> Asked:
+    """Judges random scenarios within the limits; returns what the engine takes and refuses, by operator."""
+    limits = adapter.capabilities.limits
+    lane = Lane(engine=Engine.of(adapter), limits=limits)
+    profile = fitted(SMOKE, limits)
+    asked, accepted = Asked(), Counter[str]()
+    judged: dict[int, tuple[Scenario, Outcome]] = {}
+    for index in range(scenarios):
+        scenario = scenario_at(SEED, profile, index)
+        outcome = lane.judge(scenario)
+        judged[index] = scenario, outcome
+        had = {key for each in scenario.definitions for key in features(each.query)}
+        used = {key.removeprefix("operator: ") for key in had if key.startswith("operator: ")}
+        used &= limits.reachable
+        if outcome.outcome is OutcomeClass.UNSUPPORTED:
+            # Others in the same scenario may have been taken.
+            name = outcome.reason.partition(": ")[0]
+            query = next((each.query for each in scenario.definitions if each.name == name), None)
+            if query is not None:
+                asked.refused.update(used & {k.removeprefix("operator: ") for k in features(query)})
+            continue
+        accepted.update(had)
+        asked.taken.update(used)
+        if outcome.outcome in FOUND or outcome.outcome is OutcomeClass.INFRASTRUCTURE_FAILURE:
+            asked.wrong.update(used)
+    asked.refusals = refusals(judged, accepted)
+    return asked

@@ -1,0 +1,61 @@
+"""Rows of an engine as rows of the harness, where the engine stores other values than those of the types."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from workload.schema import Column
+from workload.types import Kind, Row, SqlType, Value
+
+Hooks = Mapping[Kind, Callable[[Any], Value]]
+"""For a kind of types the function that makes the harness's value of the engine's."""
+
+NO_HOOKS: Hooks = {}
+
+
+def typed_rows(
+    rows: Iterable[Sequence[Any]], columns: Sequence[Column], hooks: Hooks = NO_HOOKS
+) -> list[Row]:
+    """Returns the rows with values of the columns' types.
+
+    Booleans may be 0 and 1, whole numbers floats and the other way round, decimals numbers or text, dates and
+    timestamps text as ISO 8601 writes them. `hooks`: what an engine stores in its own way. Any other value is
+    given back as it is, and the comparison says that it is none of its type.
+
+    >>> typed_rows([(1,), (None,)], [Column("a", SqlType(Kind.BOOLEAN))])
+    [(True,), (None,)]
+    """
+    types = [column.type for column in columns]
+
+    def value(position: int, given: Any) -> Any:
+        # A row of another length keeps it, which the comparison then names.
+        if given is None or position >= len(types):
+            return given
+        hook = hooks.get(types[position].kind)
+        return _value(given, types[position]) if hook is None else hook(given)
+
+    return [tuple(value(position, given) for position, given in enumerate(row)) for row in rows]
+
+
+def _value(value: Any, type_: SqlType) -> Any:
+    try:
+        match type_.kind, value:
+            case Kind.BOOLEAN, 0 | 1:
+                return bool(value)
+            case ((Kind.FLOAT | Kind.DOUBLE), int() | str()):
+                return float(value)
+            case ((Kind.TINYINT | Kind.SMALLINT | Kind.INT | Kind.BIGINT), float()) if value.is_integer():
+                return int(value)
+            case Kind.DECIMAL, int() | float() | str():
+                return Decimal(str(value)).quantize(Decimal(1).scaleb(-type_.scale))
+            case Kind.DATE, str():
+                return dt.date.fromisoformat(value)
+            case ((Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ), str()):
+                return dt.datetime.fromisoformat(value)
+    except (ValueError, ArithmeticError):
+        # A text that is none of the type.
+        pass
+    return value

@@ -1,0 +1,62 @@
+"""`dvs adapter`: the beginning of an adapter runs, and the check says what an engine refuses."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from campaign.cli.adapter import LIKE
+from campaign.exit_codes import ExitCode
+
+
+def dvs(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    paths = os.pathsep.join([str(folder), str(Path.cwd())])
+    command = [sys.executable, "-m", "dvs", "adapter", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": paths}
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", LIKE)
+def test_the_beginning_of_an_adapter_keeps_the_contract(engine: str, tmp_path: Path) -> None:
+    made = dvs("new", "MyEngine", "--engine", engine, "--out", str(tmp_path), folder=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["my_engine.py", "test_my_engine.py"]
+    again = dvs("new", "MyEngine", "--out", str(tmp_path), folder=tmp_path)
+    assert (again.returncode, again.stderr.count("\n")) == (ExitCode.MISUSE, 1)
+    checked = dvs("check", "my_engine:MyEngine", "--scenarios", "8", folder=tmp_path)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "every operator it claims is maintained" in checked.stdout
+
+    if engine == "sqlite-like":
+        module = tmp_path / "my_engine.py"
+        refusing = module.read_text().replace(
+            "        try:",
+            "        if 'JOIN' in query:\n            raise Unsupported('no joins yet')\n        try:",
+            1,
+        )
+        module.write_text(refusing)
+        checked = dvs("check", "my_engine:MyEngine", "--scenarios", "30", folder=tmp_path)
+        assert checked.returncode == ExitCode.FAILED
+        assert "inner join" in checked.stdout
+        assert "suggested: operators without 'inner join'" in checked.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("new", "2nd"), "'2nd' is no name of a class"),
+        (("check", "nowhere:Nothing"), "No module named 'nowhere'"),
+        (("check", "tests.unit.engines.sample:shop"), "has no class shop derived from Adapter"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    result = dvs(*arguments, folder=tmp_path)
+    assert result.returncode == ExitCode.MISUSE
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
