@@ -5,12 +5,14 @@ Each engine has a `Platform` (`in_memory`, `on_spark`, `on_delta`; others get `A
 
 from __future__ import annotations
 
+import os
 import threading
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 from engines.adapter import Adapter, SchedulingAdapter
@@ -34,12 +36,16 @@ Open = Callable[[], Adapter]
 
 @contextmanager
 def opened(database: Open) -> Iterator[Adapter]:
-    """An empty database that is closed afterwards."""
-    adapter = database()
+    """An empty database that is closed afterwards; the working folder stays, whatever the engine does."""
+    folder = Path.cwd()
     try:
-        yield adapter
+        adapter = database()
+        try:
+            yield adapter
+        finally:
+            adapter.close()
     finally:
-        adapter.close()
+        os.chdir(folder)
 
 
 class Platform(ABC):

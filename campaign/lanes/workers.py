@@ -5,12 +5,13 @@ Workers are processes for an engine in memory, and threads where one JVM serves 
 
 from __future__ import annotations
 
-import atexit
 import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -21,11 +22,12 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from multiprocessing import forkserver, get_context
+from multiprocessing import forkserver, get_context, util
 from multiprocessing.context import ForkServerContext
 from multiprocessing.synchronize import Event as ProcessEvent
+from pathlib import Path
 from typing import TypeVar
 
 from campaign.errors import CampaignError
@@ -155,10 +157,61 @@ def pool_for(spec: LaneSpec, size: int, *, dies_by_interrupt: bool = False) -> I
         yield pool
     except BaseException:
         stop()
+        _end_processes(executor)
         raise
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
         STOPPED.clear()
+
+
+GRACE_S = 10.0
+"""Seconds that workers have to end by themselves, after an interrupt or an error."""
+
+
+def _end_processes(executor: Executor) -> None:
+    """Ends the worker processes of a pool: an engine that hangs or blocks signals must not outlive it."""
+    if not isinstance(executor, ProcessPoolExecutor):
+        return
+    # Read before the end begins: afterwards the pool forgets them.
+    workers = list((executor._processes or {}).values())  # noqa: SLF001  # there is no other way to them
+    executor.shutdown(wait=False, cancel_futures=True)
+    end = time.monotonic() + GRACE_S
+    for worker in workers:
+        worker.join(max(0.0, end - time.monotonic()))
+        if worker.is_alive():
+            for process in _group_of(worker.pid or 0):
+                _kill(process)
+            worker.kill()
+
+
+def _group_of(leader: int) -> Iterator[int]:
+    """The other processes of the group that a worker leads: those that its engine started."""
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # The name of a process, in parentheses, may have blanks.
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        pid = int(entry.parent.name)
+        if int(fields[2]) == leader and pid != leader:
+            yield pid
+
+
+def _kill(process: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
+
+
+def _end_with_group(status: int) -> None:
+    """Ends this worker, and what its engine started.
+
+    Without Python's own clean-up: DuckDB's cached connection is still open then, and its bindings would print
+    fifty lines about leaks.
+    """
+    if os.getpgrp() == os.getpid():
+        for process in _group_of(os.getpid()):
+            _kill(process)
+    os._exit(status)
 
 
 @contextmanager
@@ -210,20 +263,35 @@ def _begin(stop: ProcessEvent, dies_by_interrupt: bool) -> None:
     The worker watches its parent and ends after it, because a parent that was killed cannot end its workers.
     """
     OF_PROCESS.stopped = stop.is_set
-    # Ends the process without Python's own clean-up: DuckDB's cached connection is still open then, and
-    # its bindings would print fifty lines about leaks.
-    atexit.register(os._exit, 0)
+    util.Finalize(None, _end_with_group, args=(0,), exitpriority=-1)
+    # What an engine prints is no part of the result, which may be JSON.
+    os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_DFL if dies_by_interrupt else signal.SIG_IGN)
     if not dies_by_interrupt:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.setpgid(0, 0)
     parent = multiprocessing.parent_process()
 
     def watch() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
+        if parent is None:
+            return
+        while parent.is_alive():
+            parent.join(LOOK_EVERY_S * 5)
+            if (used := _memory()) > MOST_MEMORY:
+                sys.stderr.write(f"a worker process holds {used >> 20:,} MiB, and is replaced\n")
+                break
+        _end_with_group(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+MOST_MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+"""Bytes that a worker process may hold: an engine that leaks gets a new one, and the scenario runs again."""
+
+
+def _memory() -> int:
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def completed(
