@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +11,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from campaign.errors import CampaignError
 from generators.profiles import GOAL_FLOOR, PROFILES
-
-UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 class Duration(click.ParamType[float]):
@@ -24,12 +22,15 @@ class Duration(click.ParamType[float]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The seconds of a text. Raises click.BadParameter: the text is no duration."""
+        # Imported here, because commands without a duration share this module and must start fast.
+        from campaign.runs.plan import seconds_of
+
         if isinstance(value, float | int):
             return float(value)
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", str(value).strip())
-        if match is None or float(match[1]) <= 0:
-            self.fail(f"{value!r} is no duration; write 90s, 10m or 2h", param, ctx)
-        return float(match[1]) * UNITS[match[2]]
+        try:
+            return seconds_of(str(value))
+        except CampaignError as error:
+            self.fail(str(error), param, ctx)
 
 
 class TierName(click.ParamType[str]):

@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from hypothesis.strategies import SearchStrategy
 
-from campaign.cli.options import Duration
 from campaign.errors import CampaignError
 from campaign.lanes.spec import LaneSpec
 from campaign.pytest_plugin.assertion import UNDER_WAY
 from campaign.runs.definitions import over_definitions
+from campaign.runs.plan import seconds_of
 from engines import Adapter
 from generators.fitting import fitted
 from generators.generate import scenario_at
@@ -98,9 +97,9 @@ REASONS = 5
 
 def _seconds(budget: str) -> float:
     try:
-        return Duration().convert(budget, None, None)
-    except click.BadParameter as error:
-        raise pytest.UsageError(f"--dvs-budget: {error.message}") from error
+        return seconds_of(budget)
+    except CampaignError as error:
+        raise pytest.UsageError(f"--dvs-budget: {error}") from error
 
 
 def scenarios_for(path: Path | str, profile: Profile = QUICK) -> SearchStrategy[Scenario]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 
+from campaign.errors import CampaignError
 from generators.profiles import Profile
 from workload.outcomes.results import Outcome
 
@@ -69,3 +71,14 @@ class JudgedScenario:
 def scenario_count(scenarios: int | None, budget: float | None, default: int) -> int | None:
     """The number of scenarios to run; None where a time budget alone ends the run."""
     return default if scenarios is None and budget is None else scenarios
+
+
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+def seconds_of(text: str) -> float:
+    """The seconds of a duration such as 90, 90s, 10m or 2h. Raises CampaignError: the text is none."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
+    if match is None or float(match[1]) <= 0:
+        raise CampaignError(f"{text!r} is no duration; write 90s, 10m or 2h")
+    return float(match[1]) * UNITS[match[2]]
