@@ -11,7 +11,7 @@ import duckdb
 from campaign.judging.lane import Lane
 from engines import Adapter, Capabilities, Notes, Transaction
 from engines.engine import Engine, Open
-from engines.turso import sqlite_rows
+from engines.others.turso import sqlite_rows
 from tests.ir import agg, call, columns, named, select, table
 from workload.dml import Assignment, Insert, Update
 from workload.limits import Limits
