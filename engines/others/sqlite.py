@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from engines.adapter import Adapter, Capabilities, Transaction, Unsupported
-from engines.others.turso import sqlite_rows
+from engines.values import typed_rows
 from workload.limits import Limits, Timestamps
 from workload.operators import OPERATORS, Operator
 from workload.query import Named, Query, Select
@@ -78,11 +78,11 @@ class Sqlite(Adapter):
 
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns the rows of a table."""
-        return sqlite_rows(self._db.execute(f"SELECT * FROM {name}"), columns)
+        return typed_rows(self._db.execute(f"SELECT * FROM {name}"), columns)
 
     def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns SQLite's own answer to a query."""
-        return sqlite_rows(self._db.execute(query), columns)
+        return typed_rows(self._db.execute(query), columns)
 
     def interrupt(self) -> None:
         """Ends the query under way."""

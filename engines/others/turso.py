@@ -92,11 +92,7 @@ class Turso(Adapter):
         return self._select(query, columns)
 
     def _select(self, text: str, columns: Sequence[Column]) -> list[Row]:
-        return sqlite_rows(self._run(text).fetchall(), columns)
+        return typed_rows(self._run(text).fetchall(), columns)
 
     def _run(self, text: str) -> Any:
         return self._database.cursor().execute(text)
-
-
-sqlite_rows = typed_rows
-"""Rows of SQLite's five types of values as rows of the columns' types."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "tests.md").read_text(encoding="utf-8")
-SKIPS = re.compile("skip" r"if\(|pytest\.skip" r"\(|needs" "_pglite")
+SKIPS = re.compile("skip" r"(if)?\(reason|skip" r"if\(|pytest\.skip" r"\(|needs" "_pglite")
 
 
 def test_every_file_that_may_be_skipped_is_on_the_page() -> None:

@@ -11,7 +11,7 @@ import duckdb
 from campaign.judging.lane import Lane
 from engines import Adapter, Capabilities, Notes, Transaction
 from engines.engine import Engine, Open
-from engines.others.turso import sqlite_rows
+from engines.values import typed_rows
 from tests.ir import agg, call, columns, named, select, table
 from workload.dml import Assignment, Insert, Update
 from workload.limits import Limits
@@ -118,7 +118,7 @@ class OnSqlite(Recomputing):
         self.queries = {}
 
     def rows(self, name: str, columns: Sequence[Column]) -> Sequence[Row]:
-        return sqlite_rows(self.db.execute(f"SELECT * FROM {name}").fetchall(), columns)
+        return typed_rows(self.db.execute(f"SELECT * FROM {name}").fetchall(), columns)
 
 
 class WrongOnSqlite(OnSqlite):
