@@ -456,6 +456,34 @@ class RulesDocument(TypedDict):
     definitions: Sequence[VerifiedDocument]
 
 
+class ProofDocument(TypedDict):
+    """A definition without a bound on rows. `outcome`: proved, refuted, not expressible or unknown, and why.
+
+    `formulas`: how many of the `cases` a solver decided. `road`, `check`, `world`: of a refutation.
+    """
+
+    name: str
+    outer: str
+    outcome: str
+    reason: str
+    domain: str
+    roads: Sequence[str]
+    cases: int
+    formulas: int
+    seconds: float
+    road: str
+    check: str
+    world: str
+
+
+class ProofsDocument(TypedDict):
+    """`dvs verify rules --unbounded`."""
+
+    seconds: float
+    assumed: str
+    definitions: Sequence[ProofDocument]
+
+
 class BrokenLawDocument(TypedDict):
     """An interleaving that breaks a law, with the steps of all processes."""
 

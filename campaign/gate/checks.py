@@ -28,6 +28,7 @@ from campaign.verify.coherence import Setting, decision_of as groups_decision, s
 from campaign.verify.definitions import QUICK_PAIRS, pairs, singles
 from campaign.verify.protocol import verify_protocol
 from campaign.verify.running import decision_of as rules_decision, verify_all
+from campaign.verify.unbounded.running import decision_of as proofs_decision, provable, prove_all
 from dvs_model.errors import HistoryError
 from dynamic_tables.errors import DynamicTablesError
 from engines.errors import EngineError
@@ -106,6 +107,19 @@ def rules(plan: GatePlan) -> Result:
     checks = plural(sum(result.checks for result in results), "check")
     message = f"{plural(len(results), 'definition')} in all small worlds, {checks}"
     return Result(rules_decision(results), message, "dvs verify rules --quick", wrong)
+
+
+def proofs(plan: GatePlan) -> Result:
+    """Every operator for every number of rows, over few values."""
+    look = "dvs verify rules --unbounded --quick"
+    try:
+        found = prove_all([*provable(quick=True)], quick=True, workers=plan.workers)
+    except CampaignError as error:
+        return Result(Decision.UNDECIDED, str(error), look)
+    wrong = [f"{proof.definition.name}: {proof.failure.message}" for proof in found if proof.failure]
+    cases = plural(sum(proof.cases for proof in found), "case")
+    message = f"{plural(len(found), 'definition')} for every number of rows, {cases}"
+    return Result(proofs_decision(found), message, look, wrong)
 
 
 def protocol(plan: GatePlan) -> Result:
@@ -196,6 +210,7 @@ def _fault_case(kind: FaultKind, plan: GatePlan, result: CaseHunt) -> Case:
 CHECKS: tuple[Check, ...] = (
     Check("soak", "dvs soak", soaked),
     Check("rules in small worlds", "dvs verify rules --quick", rules),
+    Check("rules without a bound", "dvs verify rules --unbounded --quick", proofs),
     Check("refresh protocol", "dvs verify protocol", protocol),
     Check("refresh groups", "dvs verify groups", groups),
     Check("changed columns on delta", "dvs verify evolution", evolution),

@@ -30,16 +30,16 @@ def counterexample(
         names = [column.name for column in table.columns]
         for end, word in ends:
             rows = _rows(universe, f"{table.name}@{end}", world, (*names, ID))
-            lines += _block(f"{table.name} {word}", (*names, ID), rows)
+            lines += block(f"{table.name} {word}", (*names, ID), rows)
     columns = (*compared.columns, ID)
     before, after = (_contents(universe, compared, world, end) for end in (compared.before, compared.after))
-    lines += _block("contents before", columns, before)
-    lines += _block("contents after", columns, after)
+    lines += block("contents before", columns, before)
+    lines += block("contents after", columns, after)
     expected = [(*row, "DELETE") for row in before if row not in after]
     expected += [(*row, "INSERT") for row in after if row not in before]
-    lines += _block("changes expected", (*columns, ACTION), expected)
+    lines += block("changes expected", (*columns, ACTION), expected)
     actual = _rows(universe, compared.changes, world, (*columns, ACTION))
-    return "\n".join([*lines, *_block("changes computed", (*columns, ACTION), actual)])
+    return "\n".join([*lines, *block("changes computed", (*columns, ACTION), actual)])
 
 
 def contradiction(engine: Engine, number: int, state: str, truth: str) -> str:
@@ -49,10 +49,10 @@ def contradiction(engine: Engine, number: int, state: str, truth: str) -> str:
     for table in engine.definition.tables:
         shown = (*(column.name for column in table.columns), ID)
         end = T1 if of_worlds else SNAPSHOT
-        lines += _block(table.name, shown, _rows(universe, f"{table.name}@{end}", number, shown))
-    lines += _block("by the oracle", engine.columns, _rows(universe, truth, number, engine.columns))
+        lines += block(table.name, shown, _rows(universe, f"{table.name}@{end}", number, shown))
+    lines += block("by the oracle", engine.columns, _rows(universe, truth, number, engine.columns))
     shown = (*engine.columns, ID)
-    return "\n".join([*lines, *_block("by the engine", shown, _rows(universe, state, number, shown))])
+    return "\n".join([*lines, *block("by the engine", shown, _rows(universe, state, number, shown))])
 
 
 def _contents(universe: Universe, compared: Compared, world: int, end: End) -> Sequence[Row]:
@@ -70,7 +70,7 @@ def _rows(universe: Universe, relation: str, world: int, columns: Sequence[str])
     )
 
 
-def _block(title: str, columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
+def block(title: str, columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
     """A title with the names of the columns, then the rows, aligned."""
     cells = [[*columns], *(["NULL" if value is None else str(value) for value in row] for row in rows)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]

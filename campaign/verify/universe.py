@@ -8,7 +8,7 @@ once for each of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,11 +36,17 @@ class Universe:
     relations: Tables
 
     @staticmethod
-    def of(tables: Sequence[Table], bound: Bound) -> Universe:
-        """Makes the relations of all worlds; the smaller ones have the smaller numbers."""
+    def of(
+        tables: Sequence[Table], bound: Bound, given: Sequence[Iterable[TableHistory]] | None = None
+    ) -> Universe:
+        """Makes the relations of all worlds; the smaller ones have the smaller numbers.
+
+        `given`: for each table the histories that it may have, in place of all within the bound.
+        """
         universe = Universe(tuple(tables), bound, Tables())
-        for table in tables:
-            _make_histories(universe.relations, table, bound)
+        every = given or [table_histories(len(table.columns), bound) for table in tables]
+        for table, histories in zip(tables, every, strict=True):
+            _make_histories(universe.relations, table, bound, histories)
         _make_worlds(universe.relations, universe.tables, bound)
         for table in tables:
             _make_ends(universe.relations, table)
@@ -68,11 +74,11 @@ class Universe:
         return count
 
 
-def _make_histories(relations: Tables, table: Table, bound: Bound) -> None:
+def _make_histories(relations: Tables, table: Table, bound: Bound, every: Iterable[TableHistory]) -> None:
     """The histories of one table, with the numbers of its snapshots, and the rows of these."""
     numbers: dict[Snapshot, int] = {}
     histories = []
-    for history in table_histories(len(table.columns), bound):
+    for history in every:
         before, after = (numbers.setdefault(end, len(numbers)) for end in _ends(history, bound))
         changes = sum(place.changed for place in history)
         histories.append((before, after, changes, len(history)))

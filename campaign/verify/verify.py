@@ -155,7 +155,7 @@ class _Run:
     def by_rules(self, compared: Compared) -> None:
         """Computes the changes by the registered rules, and those of first rows also from the contents."""
         engine, rules = self.engine, self.engine.plans.rules
-        engine.compute(CHANGES, change_plan(engine.bound, _registered(rules)), engine.leaves())
+        engine.compute(CHANGES, change_plan(engine.bound, registered(rules)), engine.leaves())
         self.road("by the rules", compared)
         if on_top(engine.bound.plan) is not None and rules.operators["limit"] is OPERATORS["limit"]:
             engine.universe.relations.make(CONTENTS, rows_before(compared))
@@ -215,7 +215,7 @@ def _failure(road: str, broken: Broken, world: str) -> Failure:
     return Failure(road=road, check=broken.check, message=broken.message, worlds=broken.worlds, world=world)
 
 
-def _registered(rules: Rules) -> Rules:
+def registered(rules: Rules) -> Rules:
     """The rules, so that first rows are maintained by the registered rule, not from the table's contents."""
     return replace(rules, operators={**rules.operators, "limit": replace(rules.operators["limit"])})
 

@@ -67,6 +67,7 @@ LIBRARIES: Mapping[str, set[str]] = {
 MORE_LIBRARIES: Mapping[str, set[str]] = {
     "protocols.a_writer": {"pyspark", "deltalake", "psycopg"},
     "campaign.pytest_plugin": {"pytest", "hypothesis"},
+    "campaign.verify.unbounded": {"z3"},
 }
 SINGLE_IMPORTS = (
     ("engines.newcomer", "generators.profiles", False),
@@ -78,6 +79,8 @@ SINGLE_IMPORTS = (
     ("campaign.runs.cluster", "pyspark", True),
     ("campaign.verify.story", "pyspark", True),
     ("campaign.runs.newcomer", "pyspark", False),
+    ("campaign.verify.unbounded.solve", "z3", True),
+    ("campaign.verify.newcomer", "z3", False),
 )
 """(module, what it imports, whether it may): exceptions for single modules, and what is close to them."""
 

@@ -193,6 +193,7 @@ def test_a_pull_request_is_judged_in_scenarios_and_the_night_by_every_check() ->
     assert {check.name for check in CHECKS} == {
         "soak",
         "rules in small worlds",
+        "rules without a bound",
         "refresh protocol",
         "refresh groups",
         "changed columns on delta",

@@ -1,0 +1,82 @@
+"""Keys of symbolic rows, and the groups of rows whose keys are equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from campaign.verify.unbounded.bags import Alike
+from campaign.verify.unbounded.cells import Atom, Cell, parts_of, same_cells
+from campaign.verify.unbounded.terms import Truth, both, either, negated
+
+Keyed = tuple[object, tuple[Cell, ...]]
+"""The form of a key, and its scalar values."""
+
+
+def key_of(entry: Alike, cells: Sequence[Cell]) -> Keyed:
+    """Returns the form and the values of some cells of an entry."""
+    seen: dict[int, int] = {}
+
+    def name(atom: Atom) -> object:
+        return entry.places[atom.place].name, seen.setdefault(atom.place, len(seen))
+
+    forms: list[object] = []
+    values: list[Cell] = []
+    for cell in cells:
+        form, inside = parts_of(cell, name)
+        forms.append(form)
+        values.extend(inside)
+    return tuple(forms), tuple(values)
+
+
+def buckets(keys: Sequence[Keyed]) -> Iterator[list[int]]:
+    """Yields the numbers of the keys that may be equal, together: whatever is known of them is equal."""
+    forms: dict[object, list[int]] = {}
+    for number, (form, _) in enumerate(keys):
+        forms.setdefault(form, []).append(number)
+    for numbers in forms.values():
+        width = len(keys[numbers[0]][1])
+        open_ = [any(not keys[n][1][i].known for n in numbers) for i in range(width)]
+        parts: dict[object, list[int]] = {}
+        for n in numbers:
+            cells = keys[n][1]
+            fixed = tuple(
+                (True, 0) if cell.null is True else (False, cell.value)
+                for cell, is_open in zip(cells, open_, strict=True)
+                if not is_open
+            )
+            parts.setdefault(fixed, []).append(n)
+        yield from parts.values()
+
+
+def groups(
+    keys: Sequence[Keyed], present: Sequence[Truth]
+) -> Iterator[tuple[int, Truth, list[tuple[int, Truth]]]]:
+    """Yields the groups of equal keys, each for its first member that is present.
+
+    Each as the number of that member, the condition that it is the first one, and all members that may
+    belong to the group, each with the condition that it does.
+    """
+    for numbers in buckets(keys):
+        # Members whose keys are equal by their form are one; they stand under the first of them.
+        equal_ones: dict[object, list[int]] = {}
+        for n in numbers:
+            equal_ones.setdefault(_written(keys[n][1]), []).append(n)
+        firsts = [members[0] for members in equal_ones.values()]
+        some = {members[0]: either(present[n] for n in members) for members in equal_ones.values()}
+        for place, first in enumerate(firsts):
+            earlier = (
+                both(some[other], same_cells(keys[first][1], keys[other][1])) for other in firsts[:place]
+            )
+            is_first = both(some[first], negated(either(earlier)))
+            if is_first is False:
+                continue
+            members = [
+                (n, same_cells(keys[first][1], keys[other[0]][1]) if other[0] != first else True)
+                for other in equal_ones.values()
+                for n in other
+            ]
+            yield first, is_first, [(n, condition) for n, condition in members if condition is not False]
+
+
+def _written(cells: tuple[Cell, ...]) -> object:
+    return tuple(("null",) if c.null is True else (c.null, c.value) for c in cells)

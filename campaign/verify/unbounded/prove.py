@@ -1,0 +1,264 @@
+"""One definition proved for every number of rows, by every road on which a refresh computes changes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from campaign.verify.definitions import Definition
+from campaign.verify.engine import bound_query, declared
+from campaign.verify.unbounded.bags import Bag
+from campaign.verify.unbounded.cells import NotExpressibleError
+from campaign.verify.unbounded.contents import OneRefresh
+from campaign.verify.unbounded.id_order import IdOrder
+from campaign.verify.unbounded.interpret import Interpreter
+from campaign.verify.unbounded.solve import Solver
+from campaign.verify.unbounded.statement import Violation, violations, wrong_contents
+from campaign.verify.unbounded.tables import Domain, SymbolicTable, leaves
+from campaign.verify.unbounded.terms import Truth, both, either, forget, total
+from campaign.verify.verify import Failure, registered
+from dynamic_tables.definition import BaseTable
+from dynamic_tables.differentiate.differentiation import CONTENTS, At
+from dynamic_tables.differentiate.limit import on_top
+from dynamic_tables.differentiate.registry import OPERATORS, Rules, change_plan, ensure_supported
+from dynamic_tables.errors import DynamicTablesError
+from dynamic_tables.plan.nodes import BoundQuery, Plan, Project
+from dynamic_tables.refresh.plans import Plans
+from generators.small_worlds import TableHistory
+from workload.outcomes.results import Check
+
+
+class Outcome(Enum):
+    """What is known of a rule."""
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    NOT_EXPRESSIBLE = "not expressible"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Refutation:
+    """A world in which a check fails on a `road` to the changes: the histories of its tables."""
+
+    road: str
+    check: Check
+    world: tuple[TableHistory, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What was proved of one definition.
+
+    `roads`: how change sets were computed. `reason`: why it is not expressible, or unknown. `cases`: pairs of
+    a row id and a check; `formulas`: how many of them z3 decided, the others being decided by their form.
+    `failure`: what the check on DuckDB finds in the world of the refutation.
+    """
+
+    definition: Definition
+    domain: Domain
+    outcome: Outcome
+    roads: tuple[str, ...] = ()
+    reason: str = ""
+    refutation: Refutation | None = None
+    failure: Failure | None = None
+    cases: int = 0
+    formulas: int = 0
+    seconds: float = 0.0
+
+
+def prove(definition: Definition, domain: Domain, rules: Rules, *, timeout_ms: int = 10_000) -> Proof:
+    """Proves one definition, or refutes it."""
+    start = time.process_time()
+    forget()
+    run = _Run(definition, domain, rules, timeout_ms)
+    outcome, reason = Outcome.PROVED, ""
+    try:
+        run.all_roads()
+    except NotExpressibleError as error:
+        outcome, reason = Outcome.NOT_EXPRESSIBLE, str(error)
+    except DynamicTablesError as error:
+        outcome, reason = Outcome.UNKNOWN, f"the engine refuses the query: {error}"
+    if run.refutation is not None:
+        outcome, reason = Outcome.REFUTED, ""
+    elif run.undecided and outcome is Outcome.PROVED:
+        outcome, reason = Outcome.UNKNOWN, f"z3 gave up on {run.undecided} formulas"
+    elif not run.cases and outcome is Outcome.PROVED:
+        outcome, reason = Outcome.UNKNOWN, "nothing was to be shown"
+    return Proof(
+        definition=definition,
+        domain=domain,
+        outcome=outcome,
+        roads=tuple(run.roads),
+        reason=reason,
+        refutation=run.refutation,
+        cases=run.cases,
+        formulas=run.formulas,
+        seconds=time.process_time() - start,
+    )
+
+
+@dataclass(slots=True)
+class _Run:
+    """The roads of one definition, and what was shown on them."""
+
+    definition: Definition
+    domain: Domain
+    rules: Rules
+    timeout_ms: int
+    roads: list[str] = field(default_factory=list)
+    cases: int = 0
+    formulas: int = 0
+    undecided: int = 0
+    refutation: Refutation | None = None
+
+    def all_roads(self) -> None:
+        """Goes every road until one is refuted."""
+        definition, rules = self.definition, self.rules
+        bound = bound_query(definition.query, definition.tables, rules)
+        ensure_supported(bound, rules)
+        names = [table.name for table in definition.tables]
+        for road in self._of(bound, names):
+            self.roads.append(road)
+            if self.refutation is not None:
+                return
+
+    def _of(self, bound: BoundQuery, names: Sequence[str]) -> Iterator[str]:
+        world = Symbolic.of(self.definition, self.domain, self.rules, names)
+        plans = Plans(self.rules)
+        columns = [name for name, _ in bound.schema]
+        before, after = world.ends(plans.initial(bound, True))
+        self.show("first contents", world, world.contents(bound, columns, after))
+        yield "first contents"
+        changes = world.rows(change_plan(bound, registered(self.rules)))
+        self.show("by the rules", world, violations(before, after, changes, columns, world.changing))
+        yield "by the rules"
+        if on_top(bound.plan) is not None and self.rules.operators["limit"] is OPERATORS["limit"]:
+            changes = world.rows(change_plan(bound, self.rules), {CONTENTS: before})
+            self.show("from the contents", world, violations(before, after, changes, columns, world.changing))
+            yield "from the contents"
+        known = plans.algebra(bound)
+        if known is not None:
+            fresh = world.ends(plans.fresh_state(known))
+            contents = OneRefresh(known, plans, world.rows, *fresh)
+            first = world.rows(plans.state(bound))
+            compared = contents.compared(columns)
+            self.show("first contents", world, world.contents(bound, columns, fresh[1]))
+            self.show("first contents", world, wrong_contents(first, fresh[1], compared))
+            for road, found in contents.roads(columns, world.changing):
+                self.show(road, world, found)
+                yield road
+        for mask in range(1, 2 ** len(names) - 1):
+            changed = [name for number, name in enumerate(names) if mask >> number & 1]
+            still = [name for name in names if name not in changed]
+            some = Symbolic.of(self.definition, self.domain, self.rules, changed)
+            before, after = some.ends(plans.initial(bound, True))
+            changes = some.rows(plans.changes(bound, still))
+            road = f"by the rules, {' and '.join(still)} unchanged"
+            self.show(road, some, violations(before, after, changes, columns, some.changing))
+            yield road
+
+    def show(self, road: str, world: Symbolic, found: Iterable[Violation]) -> None:
+        """Decides whether a violation has a solution; the least one is the refutation."""
+        listed: dict[Truth, Violation] = {}
+        for violation in found:
+            self.cases += 1
+            if violation.formula is not False:
+                listed.setdefault(violation.formula, violation)
+        solver = Solver(world.laws(), self.timeout_ms)
+        formulas = [*listed.values()]
+        self.formulas += len(formulas)
+        for start in range(0, len(formulas), AT_ONCE):
+            some = formulas[start : start + AT_ONCE]
+            if solver.solution(either(each.formula for each in some)) is not False:
+                self.one_by_one(road, world, solver, some)
+            if self.refutation is not None:
+                return
+
+    def one_by_one(self, road: str, world: Symbolic, solver: Solver, found: Sequence[Violation]) -> None:
+        """Decides formulas of which one has a solution, or which are too hard together."""
+        for violation in found:
+            solution = solver.solution(violation.formula)
+            if solution is True:
+                self.undecided += 1
+            elif not isinstance(solution, bool):
+                self.refutation = _least(road, world, solver, violation, solution)
+                return
+
+
+AT_ONCE = 100
+"""Formulas that z3 decides together; most have no solution."""
+
+
+def _least(
+    road: str, world: Symbolic, solver: Solver, violation: Violation, solution: Mapping[str, int]
+) -> Refutation:
+    """Returns the world with the fewest rows in which one check fails for one row id."""
+    rows = total(number for table in world.tables for number in table.numbers())
+    for bound in range(1, MOST_ROWS):
+        less = solver.solution(both(rows <= bound, violation.formula))
+        if not isinstance(less, bool):
+            solution = less
+            break
+    return Refutation(road, violation.check, tuple(table.history(solution) for table in world.tables))
+
+
+MOST_ROWS = 12
+"""A world with more rows than this is shown as the solver gave it."""
+
+
+@dataclass(slots=True)
+class Symbolic:
+    """The tables of a definition with symbols for their rows, and what follows from them."""
+
+    definition: Definition
+    tables: tuple[SymbolicTable, ...]
+    leaves: Mapping[str, Bag]
+    ids: IdOrder
+
+    @staticmethod
+    def of(definition: Definition, domain: Domain, rules: Rules, changed: Sequence[str]) -> Symbolic:
+        """Returns all worlds over a domain in which no table changes but those of `changed`."""
+        tables = tuple(
+            SymbolicTable.of(table, domain, changes=table.name in changed) for table in definition.tables
+        )
+        world = Symbolic(definition, tables, leaves(tables), IdOrder())
+        for table in definition.tables:
+            known = declared((table,))[table.name]
+            assert isinstance(known, BaseTable)
+            captured = world.rows(rules.capture(table.name, known.columns))
+            world.leaves = {**world.leaves, f"{table.name}@delta": captured}
+        return world
+
+    @property
+    def changing(self) -> dict[str, Truth]:
+        """The places of rows that come, go or change, each with the condition that it has no rows."""
+        return {name: none for table in self.tables for name, none in table.changing().items()}
+
+    def laws(self) -> list[Truth]:
+        """What holds of all symbols."""
+        return [*self.ids.laws.values()]
+
+    def rows(self, plan: Plan, more: Mapping[str, Bag] | None = None) -> Bag:
+        """Returns the rows of a plan over the leaves."""
+        return Interpreter({**self.leaves, **(more or {})}, self.ids).rows(plan)
+
+    def ends(self, plan: Plan) -> tuple[Bag, Bag]:
+        """Returns the rows at t0 and at t1 of a plan that reads sources at t1."""
+        earlier = {
+            f"{table.table.name}@{At.T1.value}": self.leaves[f"{table.table.name}@{At.T0.value}"]
+            for table in self.tables
+        }
+        return self.rows(plan, earlier), self.rows(plan)
+
+    def contents(self, bound: BoundQuery, columns: Sequence[str], state: Bag) -> Iterator[Violation]:
+        """Yields how the first contents may differ from the meaning of the query's own plan."""
+        sources = {table.table.name: self.leaves[f"{table.table.name}@t1"] for table in self.tables}
+        try:
+            truth = self.rows(Project(bound.plan, bound.outputs), sources)
+            yield from wrong_contents(state, truth, columns)
+        except NotExpressibleError:
+            # Which of equal rows a query without ids takes first is open, so its plan has no one meaning.
+            return

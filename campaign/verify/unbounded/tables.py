@@ -1,0 +1,85 @@
+"""Stored tables before and after a change, with a symbol for the number of rows of each place.
+
+A place is what a row was and what it is: (0, 1) -> (0, 2) is a row whose value changed, absent -> (0, 1) one
+that came. Every contents of a table and every change of it is one choice of these numbers: the ids of rows
+are only compared, so which of the alike rows has which id does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from campaign.verify.unbounded.bags import Alike, Bag, Place as Class
+from campaign.verify.unbounded.cells import Atom, Cell, Text, of
+from campaign.verify.unbounded.counts import Count
+from campaign.verify.unbounded.terms import Number, Truth, equal, variable
+from dynamic_tables.plan.nodes import ROW_ID
+from generators.small_worlds import Place, TableHistory
+from workload.schema import Table
+from workload.types import Row, Value
+
+Domain = Mapping[str, tuple[Value, ...]]
+"""The values of each column, by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicTable:
+    """A table whose numbers of rows are symbols. `places`: each with its class of rows."""
+
+    table: Table
+    places: Mapping[Place, Class]
+
+    @staticmethod
+    def of(table: Table, domain: Domain, *, changes: bool = True) -> SymbolicTable:
+        """Returns a table over a domain of values; `changes`: its rows may come, go and change."""
+        rows: list[Row | None] = [*product(*(domain[column.name] for column in table.columns))]
+        if changes:
+            pairs = [(a, b) for a, b in product([*rows, None], repeat=2) if (a, b) != (None, None)]
+        else:
+            pairs = [(row, row) for row in rows]
+        places = {}
+        for before, after in pairs:
+            name = f"{table.name} {_shown(before)} -> {_shown(after)}"
+            number = variable(name)
+            places[Place(before, after)] = Class(table.name, name, Count(number, number > 0))
+        return SymbolicTable(table, places)
+
+    def rows(self, *, before: bool) -> Bag:
+        """Returns the rows at one end, with their ids."""
+        row_id = Cell(False, Text((Atom(0),)))
+        entries = []
+        for place, of_place in self.places.items():
+            row = place.before if before else place.after
+            if row is not None:
+                entries.append(Alike((*map(of, row), row_id), places=(of_place,)))
+        return Bag((*(column.name for column in self.table.columns), ROW_ID), tuple(entries))
+
+    def changing(self) -> dict[str, Truth]:
+        """The places of rows that come, go or change, each with the condition that it has no rows."""
+        return {c.name: equal(c.rows.value, 0) for place, c in self.places.items() if place.changed}
+
+    def numbers(self) -> list[Number]:
+        """The symbols."""
+        return [of_place.rows.value for of_place in self.places.values()]
+
+    def history(self, values: Mapping[str, int]) -> TableHistory:
+        """Returns the rows of the table where the symbols have values, those that are stored before first."""
+        found: list[Place] = []
+        for place, of_place in self.places.items():
+            found += [place] * values.get(of_place.name, 0)
+        return tuple(sorted(found, key=lambda place: place.before is None))
+
+
+def _shown(row: Row | None) -> str:
+    return "absent" if row is None else f"({', '.join('NULL' if v is None else str(v) for v in row)})"
+
+
+def leaves(tables: Sequence[SymbolicTable]) -> dict[str, Bag]:
+    """Returns the rows of every table at both ends, by the names of leaves."""
+    return {
+        f"{symbolic.table.name}@{end}": symbolic.rows(before=end == "t0")
+        for symbolic in tables
+        for end in ("t0", "t1")
+    }

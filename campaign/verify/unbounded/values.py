@@ -1,0 +1,113 @@
+"""Terms where more is known: that a condition holds, or the value of every variable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from campaign.verify.unbounded.terms import (
+    Term,
+    Truth,
+    both,
+    either,
+    equal,
+    if_,
+    negated,
+    product,
+    quotient,
+    scaled,
+    total,
+)
+
+
+def given(condition: Truth, term: Any) -> Any:
+    """Returns a term as it is where a condition holds: with the condition in it replaced by True."""
+    if not isinstance(condition, Term) or not isinstance(term, Term):
+        return term
+    done: dict[int, Any] = {}
+    for fact in condition.args if condition.op == "and" else (condition,):
+        done[fact.number] = True
+        done[negated(fact).number] = False
+
+    def of(one: Any) -> Any:
+        if not isinstance(one, Term):
+            return one
+        if one.number not in done:
+            done[one.number] = _rebuilt(one, of)
+        return done[one.number]
+
+    return of(term)
+
+
+def _rebuilt(term: Term, of: Callable[[Any], Any]) -> Any:
+    args = term.args
+    match term.op:
+        case "sum":
+            return total((args[0], *(scaled(of(part), times) for part, times in args[1])))
+        case "product":
+            result = of(args[0])
+            for factor in args[1:]:
+                result = product(result, of(factor))
+            return result
+        case "quotient":
+            return quotient(of(args[0]), of(args[1]))
+        case "if":
+            return if_(of(args[0]), of(args[1]), of(args[2]))
+        case "and":
+            return both(*map(of, args))
+        case "or":
+            return either(map(of, args))
+        case "not":
+            return negated(of(args[0]))
+        case "at least 0":
+            return of(args[0]) >= 0
+        case "is 0":
+            return equal(of(args[0]), 0)
+        case _:
+            return term
+
+
+QUOTIENTS = 1_000_003
+"""Tells quotients of small numbers apart, where terms get values."""
+
+
+def value_of(term: Any, values: Mapping[str, int]) -> Any:
+    """Returns the value of a term where every variable has a value; those without one are 0."""
+    done: dict[int, Any] = {}
+
+    def of(one: Any) -> Any:
+        if not isinstance(one, Term):
+            return one
+        if one.number not in done:
+            done[one.number] = _value(one, values, of)
+        return done[one.number]
+
+    return of(term)
+
+
+def _value(term: Term, values: Mapping[str, int], of: Callable[[Any], Any]) -> Any:
+    args = term.args
+    match term.op:
+        case "variable":
+            return values.get(args[0], 0)
+        case "sum":
+            return args[0] + sum(times * of(part) for part, times in args[1])
+        case "product":
+            result = 1
+            for factor in args:
+                result *= of(factor)
+            return result
+        case "quotient":
+            return of(args[0]) * QUOTIENTS + of(args[1])
+        case "if":
+            return of(args[1]) if of(args[0]) else of(args[2])
+        case "and":
+            return all(of(part) for part in args)
+        case "or":
+            return any(of(part) for part in args)
+        case "not":
+            return not of(args[0])
+        case "at least 0":
+            return of(args[0]) >= 0
+        case _:
+            return of(args[0]) == 0

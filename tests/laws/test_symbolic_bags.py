@@ -1,0 +1,123 @@
+"""Symbolic bags mean what SQL means: for any numbers of rows they are what the literal evaluator gives.
+
+Planted faults are refuted, so the proofs of `dvs verify rules --unbounded` can fail.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from campaign.verify.definitions import Definition, singles
+from campaign.verify.engine import bound_query
+from campaign.verify.unbounded.bags import Bag
+from campaign.verify.unbounded.cells import Cell, NotExpressibleError, Text
+from campaign.verify.unbounded.prove import Outcome, Symbolic
+from campaign.verify.unbounded.running import provable, prove_one
+from campaign.verify.unbounded.terms import forget
+from campaign.verify.unbounded.values import value_of
+from dynamic_tables.differentiate.registry import RULES
+from dynamic_tables.plan.nodes import Project
+from tests.depth import examples
+from tests.truth.bag_evaluator import Relation, evaluate
+from workload.types import DOUBLE, Row, Value
+
+DOMAIN = {"k": (None, 0, 1), "v": (None, 0, 1)}
+
+OF_PLACES = {"window (ROW_NUMBER)", "window (QUALIFY)", "window (LAG)", "window (ROWS)"}
+"""What depends on the order of equal rows: a query without ids does not say what it gives."""
+
+FORMS = [*singles(quick=True)]
+
+
+def rows_of(bag: Bag, values: Mapping[str, int], shown: Sequence[int]) -> Counter[Row]:
+    """The rows that a symbolic bag is where its symbols have values."""
+    found: Counter[Row] = Counter()
+    for entry in bag.entries:
+        count = value_of(entry.all_rows.value, values)
+        found[tuple(plain(entry.cells[at], values) for at in shown)] += count
+    return +found
+
+
+def plain(cell: Cell, values: Mapping[str, int]) -> Value:
+    if value_of(cell.null, values):
+        return None
+    assert not isinstance(cell.value, Text)
+    value: Value = value_of(cell.value, values)
+    return value
+
+
+@pytest.mark.parametrize("definition", FORMS, ids=lambda definition: definition.name)
+def test_the_meaning_is_that_of_the_literal_evaluator(definition: Definition) -> None:
+    forget()
+    world = Symbolic.of(definition, DOMAIN, RULES, [table.name for table in definition.tables])
+    bound = bound_query(definition.query, definition.tables, RULES)
+    sources = {table.table.name: world.leaves[f"{table.table.name}@t1"] for table in world.tables}
+    try:
+        bag = world.rows(Project(bound.plan, bound.outputs), sources)
+    except NotExpressibleError:
+        assert definition.name in OF_PLACES
+        return
+    # Averages are floats to the evaluator; here they are only compared.
+    shown = [at for at, (_, column) in enumerate(bound.outputs) if str(column.type) != str(DOUBLE)]
+    draw = random.Random(definition.name)
+    for _ in range(examples(4)):
+        values, relations = {}, {}
+        for table in world.tables:
+            rows: list[Row] = []
+            for place, of_place in table.places.items():
+                number = draw.choice((0, 0, 0, 1, 2, 5)) if draw.random() < 0.1 else 0
+                values[of_place.name] = number
+                rows += [] if place.after is None else [place.after] * number
+            relations[table.table.name] = Relation(table.table.columns, tuple(rows))
+        truth = evaluate(definition.query, relations).rows
+        expected = Counter(tuple(row[at] for at in shown) for row in truth)
+        assert rows_of(bag, values, shown) == expected, values
+
+
+REFUTED = {
+    "filter-drops-old-half": "filter",
+    "null-group-by-equality": "grouped aggregation (COUNT)",
+    "empty-group-kept": "grouped aggregation (COUNT)",
+    "set-operation-all-as-set": "except all (k x k)",
+    "set-operation-ignores-the-right": "intersect all (k x k)",
+    "distinct-value-lingers": "distinct",
+    "id-differs-from-stored": "grouped aggregation (COUNT)",
+    "update-becomes-insert": "union all (k x k)",
+    "consolidation-skipped": "inner join (=, k x k)",
+}
+"""Planted faults, each with a form that refutes it."""
+
+
+def form(name: str) -> Definition:
+    return next(definition for definition in provable(quick=True) if definition.name == name)
+
+
+@pytest.mark.parametrize("fault", REFUTED)
+def test_a_planted_fault_is_refuted_by_a_world_that_duckdb_confirms(fault: str) -> None:
+    proof = prove_one(form(REFUTED[fault]), True, (fault,))
+    assert proof.outcome is Outcome.REFUTED
+    assert proof.failure is not None
+    assert "before:" in proof.failure.world
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "inner join (=, k x k)",
+            "left join (=, k x k)",
+            "full join (<=, k x k)",
+            "anti join (NOT IN, k x k)",
+        ),
+        *("distinct", "except all (k x k)", "grouped aggregation (sums)", "scalar aggregation (COUNT)"),
+        *("window (RANK)", "limit (2)", "explode (OUTER)", "text (mark join)", "text (self join)"),
+    ],
+)
+def test_a_rule_is_proved(name: str) -> None:
+    proof = prove_one(form(name), True)
+    assert proof.outcome is Outcome.PROVED, proof.reason
+    assert proof.cases > proof.formulas

@@ -1,0 +1,70 @@
+"""`dvs verify rules --unbounded`: its exit statuses, its lines, its JSON, and what it says without z3."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+from click.testing import CliRunner
+
+from campaign.cli import main
+from campaign.errors import CampaignError
+from campaign.verify.definitions import Definition
+from campaign.verify.unbounded import running, solve
+from campaign.verify.unbounded.prove import Outcome, Proof
+from campaign.verify.unbounded.running import decision_of, provable
+from tests.schemas import unlike
+from workload.outcomes.decision import Decision
+
+FILTER = ("verify", "rules", "--unbounded", "--quick", "--workers", "1", "--operator", "filter")
+
+
+def test_a_proof_says_its_values_roads_and_cases() -> None:
+    result = CliRunner().invoke(main, FILTER)
+    assert result.exit_code == 0, result.output
+    assert "filter  proved for every number of rows over k: NULL 0, v: NULL 0 1; 2 roads" in result.output
+    assert "1 definition: 1 proved" in result.output
+    assert "assumed: " in result.output
+
+
+def test_a_fault_is_shown_by_its_least_world() -> None:
+    result = CliRunner().invoke(main, [*FILTER, "--fault", "filter-drops-old-half"])
+    assert result.exit_code == 1
+    assert "filter  refuted by the rules, by 1 row" in result.output
+    assert "changes expected:" in result.output
+
+
+def test_json_is_what_its_schema_says() -> None:
+    result = CliRunner().invoke(main, [*FILTER, "--json"])
+    assert unlike("verify-rules-unbounded", result.stdout) == ""
+    assert json.loads(result.stdout)["definitions"][0]["outcome"] == "proved"
+
+
+def test_without_z3_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise CampaignError(solve.MISSING)
+
+    monkeypatch.setattr(running, "load", missing)
+    result = CliRunner().invoke(main, FILTER)
+    assert result.exit_code == 2
+    assert "pip install 'dvs-harness[proof]'" in result.output
+
+
+def proofs(*outcomes: Outcome) -> Sequence[Proof]:
+    definition: Definition = next(iter(provable(quick=True)))
+    return [Proof(definition=definition, domain={}, outcome=outcome) for outcome in outcomes]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "decision"),
+    [
+        ((Outcome.PROVED, Outcome.NOT_EXPRESSIBLE), Decision.PASSED),
+        ((Outcome.PROVED, Outcome.UNKNOWN), Decision.UNDECIDED),
+        ((Outcome.NOT_EXPRESSIBLE,), Decision.UNDECIDED),
+        ((), Decision.UNDECIDED),
+        ((Outcome.UNKNOWN, Outcome.REFUTED), Decision.FAILED),
+    ],
+)
+def test_what_is_not_proved_is_no_pass(outcomes: tuple[Outcome, ...], decision: Decision) -> None:
+    assert decision_of(proofs(*outcomes)) is decision
