@@ -12,7 +12,7 @@ import pytest
 from campaign.judging.lane import Lane
 from engines.adapter import Adapter, Capabilities, Transaction
 from engines.engine import Engine
-from engines.others.turso import sqlite_rows
+from engines.values import typed_rows
 from generators.fitting import fitted
 from generators.generate import scenario_at
 from generators.profiles import QUICK
@@ -57,7 +57,7 @@ class Views(Adapter):
         pass
 
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
-        return sqlite_rows(self.database.execute(f"SELECT * FROM {name}"), columns)
+        return typed_rows(self.database.execute(f"SELECT * FROM {name}"), columns)
 
 
 @pytest.mark.slow
