@@ -64,7 +64,10 @@ def story(reproduction: DbtReproductionDocument) -> Iterator[str]:
     for number, run in enumerate(reproduction["runs"]):
         yield from run["lines"]
         if run["twice"]:
-            yield "-- dbt runs twice at once"
+            yield (
+                f"-- dbt runs and waits at statement {run['stop_at']} of the models; a second dbt runs, "
+                "begin to end; the first goes on"
+            )
         elif run["stop_at"] is not None:
             yield f"-- dbt runs, is stopped at statement {run['stop_at']} of the models, and runs again"
         else:

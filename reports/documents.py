@@ -312,22 +312,25 @@ class DbtRunDocument(TypedDict):
     """Changes of the sources and the run after them, the first run after the rows at the start.
 
     `lines`: the changes in words; `statements`: SQL that makes the sources so. `stop_at`: the statement of
-    the models at which a first run is stopped. `twice`: two runs at once.
+    the models at which a first run is stopped, or, where `twice` says so, waits for a second one. `at`: the
+    time of the run; `vars`: passed on to dbt.
     """
 
     lines: Sequence[str]
     statements: Sequence[str]
     stop_at: int | None
     twice: bool
+    at: str
+    vars: str | None
 
 
 class DbtReproductionDocument(TypedDict):
     """The smallest changes found after which a model differs. `statements`: the sources in the end, in SQL.
 
     `missing`: rows of the full refresh that the incremental runs did not leave; `extra`: rows that only they
-    left, both by `columns`. `lost`, `added`: columns. `compared`: those that a script compares, all where
-    empty. `law`: a snapshot, of which the law of versions is broken. `inherited`: models above it that differ
-    too.
+    left, both by `columns`. `lost`, `added`: columns. `begin`: of the batches where a model has some.
+    `compared`: those that a script compares, all where empty. `law`: a snapshot, of which the law of versions
+    is broken. `inherited`: models above it that differ too.
     """
 
     source: str
@@ -337,6 +340,7 @@ class DbtReproductionDocument(TypedDict):
     select: Sequence[str]
     relation: str
     schemas: Sequence[str]
+    begin: str | None
     snapshots: bool
     law: bool
     compared: Sequence[str]

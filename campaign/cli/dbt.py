@@ -52,6 +52,7 @@ MODELS_BESIDE = 6
 @click.option(
     "--rounds", type=click.IntRange(1), default=3, show_default=True, help="The most runs of a trial."
 )
+@click.option("--show-values", is_flag=True, help="Show values of models that read more than sources.")
 @options.budget
 @options.seed
 @options.workers
@@ -107,7 +108,7 @@ def command(
             kinds=[kind for kind in ChangeKind if not kinds or kind.value in kinds],
             progress=progress,
         )
-    result = document(found, str(project), seed)
+    result = document(found, str(project), seed, show_values=names["show_values"])
     folders = {} if out is None else _write(out, result, found.profile)
     if as_json:
         print_json(result)

@@ -28,13 +28,14 @@ def assert_dbt_models(
     trials: int = 5,
     budget: float = 300.0,
     seed: int = 1,
+    show_values: bool = False,
 ) -> DbtDocument:
     """Judges the models of a dbt project as `dvs dbt` does; returns its document where no promise is broken.
 
     `python`: that of your dbt. `kinds`: of change, such as "appended_late"; without them all. `budget`: in
-    seconds. Raises AssertionError: a model differs from its full refresh though its promises were kept, or
-    something was not judged; CampaignError: the project, or what says how to judge it, cannot be used;
-    ValueError: there is no such kind.
+    seconds. `show_values`: also of models that read files. Raises AssertionError: a model differs from its
+    full refresh though its promises were kept, or something was not judged; CampaignError: the project, or
+    what says how to judge it, cannot be used; ValueError: there is no such kind.
     """
     __tracebackhide__ = True
     found = search(
@@ -45,7 +46,7 @@ def assert_dbt_models(
         settings=read_settings(promises),
         kinds=[ChangeKind(kind) for kind in kinds] or tuple(ChangeKind),
     )
-    result = document(found, str(project), seed)
+    result = document(found, str(project), seed, show_values=show_values)
     if result["decision"] == Decision.PASSED.value:
         return result
     lines = [headline(result)]

@@ -50,7 +50,7 @@ class Drawing:
 
     `keys`: for each source the columns by which its rows are told apart. `merged`: its columns in models'
     keys, which are NULL only where the kind of change says so; also those of sources that do not change, or
-    their rows would show a difference that is not the change's. `newest`: the newest tick of the clocks.
+    their rows would show a difference that is not the change's. `newest`, `oldest`: ticks of the clocks.
     `numbers`: those of the next rows.
     """
 
@@ -62,6 +62,7 @@ class Drawing:
     merged: Mapping[str, frozenset[str]] = field(default_factory=dict)
     contents: Contents = field(default_factory=Contents)
     newest: int = NEWEST
+    oldest: int = NEWEST
     numbers: Iterator[int] = field(default_factory=count)
 
     @property
@@ -95,6 +96,7 @@ class Drawing:
     def row(self, source: Source, tick: int, fixed: Mapping[str, str] | None = None) -> Row:
         """A random row with the clock at a tick and keys that no row has. Raises NotPossible."""
         clock = self.clock(source)
+        self.oldest = min(self.oldest, tick)
         taken = list(self.contents.rows.get(source.id, {}).values())
         for attempt in range(60):
             values = {column.name: self._value(source, column) for column in source.columns}
@@ -242,9 +244,9 @@ def draw(
         changes = tuple(CHANGES[kind](drawing, late))
         stopped = kind in (ChangeKind.FAILED_RUN, ChangeKind.TWO_RUNS)
         stop = random.randint(1, STATEMENTS * models) if stopped else None
-        happened.append(Round(changes, stop, kind is ChangeKind.TWO_RUNS))
+        happened.append(Round(changes, stop, kind is ChangeKind.TWO_RUNS, drawing.newest))
     lateness = late if kind is ChangeKind.APPENDED_LATE else None
-    return Trial(kind, source.id, tuple(start), tuple(happened), lateness)
+    return Trial(kind, source.id, tuple(start), tuple(happened), lateness, drawing.oldest)
 
 
 def latenesses(clock: Clock | None, promised: Iterable[int]) -> list[int]:

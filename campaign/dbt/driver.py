@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,6 +32,18 @@ COMPILED: dict[str, Any] = {
     "_pre_injected_sql": None,
 }
 """The fields of a node that compiling sets, with their values before it."""
+
+OUTSIDE = re.compile(
+    r"\b(read_\w+|\w+_scan|glob|open|connect|copy|attach|requests?)\s*\(|\bcopy\s|\battach\s"
+    r"|\bfrom\s+'|\b(parquet|csv|json|text|orc)\.`",
+    re.IGNORECASE,
+)
+"""Text of a model, hook or macro that may read what is neither a source nor a model, such as a file."""
+
+OF_DBT = ("dbt", *(f"dbt_{name}" for name in TARGETS))
+"""The packages of dbt itself, and of its adapters."""
+
+TABLE_IN_SCHEMA = r"\bCREATE\s+(?:OR\s+REPLACE\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?\"?(\w+)\"?\s*\."
 
 PLANTED = "dvs stops this run here"
 """The error of a run that is stopped on purpose."""
@@ -73,6 +85,9 @@ class Driver:
         self.statements = Statements(pause)
         self.manifest: Any = None
         self.common: list[str] = []
+        self.vars: str | None = None
+        self.now: datetime | None = None
+        self.begin: datetime | None = None
         self.database: str | None = None
         self.profile: Answer = {}
 
@@ -98,10 +113,10 @@ class Driver:
             *("--target-path", str(work / "target"), "--log-path", str(work / "logs")),
             *("--quiet", "--log-level", "none", "--log-level-file", "none", "--no-version-check"),
             *("--no-use-colors", "--no-write-json"),
-            *(("--vars", request["vars"]) if request.get("vars") else ()),
             *(("--profile", request["profile"]) if request.get("profile") else ()),
         ]
-        result = dbtRunner().invoke(["parse", *self.common])
+        self.vars = request.get("vars")
+        result = dbtRunner().invoke(["parse", *self.common, *self.given_vars()])
         if not result.success:
             raise Refused(f"dbt cannot read the project: {one_line(result.exception)}")
         self.manifest = result.result
@@ -169,7 +184,6 @@ class Driver:
             # Two processes have two databases in memory.
             "memory": path == ":memory:",
             "attached": bool(attached),
-            "vars": request.get("vars"),
         }
         (work / "profile").mkdir(exist_ok=True)
         text = yaml.safe_dump({name: {"target": target, "outputs": {target: copied}}})
@@ -210,6 +224,23 @@ class Driver:
             return original(connections, *args, **named)
 
         SQLConnectionManager.add_query = add_query
+        try:
+            from dbt.materializations.incremental.microbatch import MicrobatchBuilder
+        except ImportError:  # dbt before 1.9 has no such models
+            return
+        end_of = MicrobatchBuilder.build_end_time
+
+        def build_end_time(builder: Any) -> Any:
+            if self.now is not None:
+                builder.default_end_time, builder.model.config.begin = self.now, self.begin
+            return end_of(builder)
+
+        # It is asked first, the start of the batches after it.
+        MicrobatchBuilder.build_end_time = build_end_time
+
+    def given_vars(self) -> list[str]:
+        """The arguments that hold the vars of the next command."""
+        return ["--vars", self.vars] if self.vars else []
 
     def invoke(self, arguments: list[str]) -> Any:
         """Runs a command of dbt on the manifest that was parsed."""
@@ -221,10 +252,18 @@ class Driver:
                 # A seed has them, and cannot be given others.
                 if node.resource_type.value != "seed" and hasattr(node, name):
                     setattr(node, name, value() if callable(value) else value)
-        return dbtRunner(manifest=self.manifest).invoke([*arguments, *self.common])
+        return dbtRunner(manifest=self.manifest).invoke([*arguments, *self.common, *self.given_vars()])
 
     def run(self, request: Request) -> Answer:
-        """Runs models. `stop_at`, `pause_at`: the statement at which the run is stopped or paused."""
+        """Runs models. `stop_at`, `pause_at`: the statement at which the run is stopped or paused.
+
+        `now`, `begin`: the time of the run, and of the first batch of microbatch models. `vars`: of the run.
+        """
+        if request.get("now"):
+            self.now, self.begin = (
+                datetime.fromisoformat(request[name]).replace(tzinfo=UTC) for name in ("now", "begin")
+            )
+            self.vars = request.get("vars")
         self.statements.count = 0
         self.statements.stop_at = request.get("stop_at")
         self.statements.pause_at = request.get("pause_at")
@@ -284,19 +323,20 @@ class Driver:
             return {"tables": described_tables(adapter.connections.get_thread_connection().handle.cursor())}
 
     def tables(self, request: Request) -> Answer:
-        """Describes the tables of a script (`script`, with `schemas` made first) or of a database file."""
+        """Describes the tables of a script (`script`) or of a database file."""
         import duckdb
 
         if request.get("script"):
             connection = duckdb.connect(":memory:")
-            for schema in request["schemas"]:
-                connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
             for statement in connection.extract_statements(
                 Path(request["script"]).read_text(encoding="utf-8")
             ):
-                # The schemas are there already, whether the script makes them or not.
-                if not re.match(r"\s*CREATE\s+SCHEMA\b", statement.query, re.IGNORECASE):
-                    connection.execute(statement)
+                # Schemas are there already, or made with their tables, whether the script makes them or not.
+                if re.match(r"\s*CREATE\s+SCHEMA\b", statement.query, re.IGNORECASE):
+                    continue
+                if schema := re.search(TABLE_IN_SCHEMA, statement.query, re.IGNORECASE):
+                    connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema[1]}"')
+                connection.execute(statement)
         else:
             connection = duckdb.connect(request["database"], read_only=True)
         with connection:
@@ -357,6 +397,8 @@ def selection(request: Request) -> list[str]:
 def described(manifest: Any) -> Answer:
     """What the harness needs to know of models, snapshots, seeds, sources and their tests."""
     nodes, tests = [], []
+    hooks = [each for each in manifest.nodes.values() if each.resource_type.value == "operation"]
+    everywhere = any(OUTSIDE.search(each.raw_code) for each in hooks)
     for node in manifest.nodes.values():
         kind = node.resource_type.value
         if kind in ("model", "snapshot", "seed"):
@@ -374,13 +416,14 @@ def described(manifest: Any) -> Answer:
                     "select": "fqn:" + ".".join(node.fqn),
                     "parents": list(node.depends_on.nodes) if kind != "seed" else [],
                     "text": getattr(node, "raw_code", ""),
+                    "outside": kind != "seed" and (everywhere or reads_outside(manifest, node, config)),
                     "config": {
                         key: config.get(key)
                         for key in (
                             "materialized",
                             "unique_key",
                             "incremental_strategy",
-                            "updated_at",
+                            "event_time",
                             "location",
                             "dbt_valid_to_current",
                             "snapshot_meta_column_names",
@@ -405,7 +448,7 @@ def described(manifest: Any) -> Answer:
             "relation": source.relation_name,
             "schema_relation": f'"{source.database}"."{source.schema}"',
             "external": bool(source.meta.get("external_location") or source.meta.get("plugin")),
-            "clock": source.loaded_at_field,
+            "clock": getattr(source.config, "event_time", None) or source.loaded_at_field,
             "columns": {name: column.data_type for name, column in source.columns.items()},
             "meta": {
                 **((source.config.meta if hasattr(source.config, "meta") else None) or {}),
@@ -415,6 +458,20 @@ def described(manifest: Any) -> Answer:
         for source in manifest.sources.values()
     ]
     return {"nodes": nodes, "sources": sources, "tests": tests}
+
+
+def reads_outside(manifest: Any, node: Any, config: Answer) -> bool:
+    """Whether a node, its hooks or the macros of the project that it calls may read what is no source."""
+    hooks = [str(each) for name in ("pre-hook", "post-hook") for each in config.get(name) or ()]
+    texts, names, seen = [node.raw_code, *hooks], list(node.depends_on.macros), set()
+    while names:
+        macro = manifest.macros.get(names.pop())
+        # Those of dbt and of its adapters name such functions, and call them for what a model asks for.
+        if macro is not None and macro.unique_id not in seen and macro.package_name not in OF_DBT:
+            seen.add(macro.unique_id)
+            texts.append(macro.macro_sql)
+            names.extend(macro.depends_on.macros)
+    return any(OUTSIDE.search(text) for text in texts)
 
 
 def described_tables(connection: Any) -> list[Answer]:
@@ -458,8 +515,9 @@ def text_of(value: Any) -> str | None:
 
 
 def one_line(error: object) -> str:
-    """A message on one line, without the colours of a terminal."""
-    return " ".join(str(error).split())[:400]
+    """A message on one line, cut between two words where it is long."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= 400 else text[:400].rpartition(" ")[0] + " ..."
 
 
 def main() -> None:

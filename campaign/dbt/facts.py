@@ -22,18 +22,17 @@ from campaign.dbt.reading import (
     TextRead,
     all_renames,
     check_literals,
+    ends_with,
+    named_relations,
     plain,
     read_text,
     roles,
     with_clocks,
 )
-from campaign.dbt.rows import DAY, NEWEST, Domains
+from campaign.dbt.rows import BASE, DAY, NEWEST, Domains
 from campaign.dbt.run import Rejected, Runner, failures
 from campaign.dbt.trials import Contents
 from campaign.errors import CampaignError
-
-BASE = dt.date(2024, 1, 1)
-"""The day from which clock values are counted, unless a condition reads the current time."""
 
 RUN_STARTED = re.compile(r"[<>=][^\n]*run_started_at")
 """A condition on the start of the run, of which only a literal is left in the compiled text."""
@@ -79,24 +78,63 @@ def opened(
     # dbt runs in the folder of the project.
     schema = None if schema is None else str(Path(schema).resolve())
     database = None if database is None else str(Path(database).resolve())
-    project = read_project(dbt.opened, settings)
+    read_project(dbt.opened, settings)
     database = database or (None if schema else dbt.opened.get("database"))
     tables: Sequence[Mapping[str, Any]] = ()
     try:
         made_ready(dbt)
-        schemas = sorted({str(source["schema"]) for source in dbt.opened["sources"]})
         if schema or database:
-            tables = dbt.ask("tables", script=schema, schemas=schemas, database=database)["tables"]
-        seeds = dbt.ask("target_tables")["tables"]
+            tables = dbt.ask("tables", script=schema, database=database)["tables"]
+        tables = [*tables, *dbt.ask("target_tables")["tables"]]
+        answer = with_raw_names(dbt.opened, _compiled(dbt), tables)
+        project = with_sources(read_project(answer, settings), answer, tables, settings)
+        made_ready(dbt, project.schemas)
     except DbtBroken as error:
         raise CampaignError(f"{schema or database or dbt.target.project}: {error}") from error
-    return with_sources(project, dbt.opened, [*tables, *seeds], settings)
+    return project
 
 
-def made_ready(dbt: Dbt) -> None:
-    """Makes the schemas of the sources, and loads the seeds. Raises DbtBroken."""
-    schemas = {str(source["schema_relation"]) for source in dbt.opened["sources"] if not source["external"]}
-    dbt.execute([f"CREATE SCHEMA IF NOT EXISTS {name}" for name in sorted(schemas)])
+def _compiled(dbt: Dbt) -> dict[str, str]:
+    """The compiled texts of the models that can be compiled without a row."""
+    results = dbt.ask("run", command=["compile"])["results"]
+    return {id_: each["compiled"] for id_, each in results.items() if each["compiled"]}
+
+
+def with_raw_names(
+    answer: Mapping[str, Any], texts: Mapping[str, str], tables: Iterable[Mapping[str, Any]]
+) -> Mapping[str, Any]:
+    """The driver's answer in which tables that models name without `source` are sources too."""
+    known = {plain(each["relation"] or "") for each in (*answer["sources"], *answer["nodes"])}
+    sources = {}
+    nodes = []
+    for node in answer["nodes"]:
+        names = named_relations(texts[node["id"]]) if node["id"] in texts else frozenset[str]()
+        raw = [
+            table
+            for table in tables
+            for name in names
+            if ends_with(f"{table['schema']}.{table['name']}".lower(), name)
+            and not any(ends_with(each, name) for each in known)
+        ]
+        for table in raw:
+            relation = f'"{table["schema"]}"."{table["name"]}"'
+            sources[relation] = {
+                "id": f"raw.{relation}",
+                "name": f"{table['schema']}.{table['name']}",
+                "schema": table["schema"],
+                "identifier": table["name"],
+                "relation": relation,
+                "external": False,
+            }
+        parents = [f'raw."{table["schema"]}"."{table["name"]}"' for table in raw]
+        nodes.append({**node, "parents": [*node["parents"], *dict.fromkeys(parents)]})
+    return {**answer, "nodes": nodes, "sources": [*answer["sources"], *sources.values()]}
+
+
+def made_ready(dbt: Dbt, schemas: Iterable[str] = ()) -> None:
+    """Makes the schemas of the sources, and further ones, and loads the seeds. Raises DbtBroken."""
+    named = {str(source["schema_relation"]) for source in dbt.opened["sources"] if not source["external"]}
+    dbt.execute([f"CREATE SCHEMA IF NOT EXISTS {name}" for name in sorted(named.union(schemas))])
     if any(node["kind"] == "seed" for node in dbt.opened["nodes"]):
         dbt.ask("run", command=["seed"])
 
@@ -121,7 +159,8 @@ def learned(dbt: Dbt, project: Project, seed: int) -> ProjectFacts:
     unsteady: dict[str, str] = {}
     for number in range(2):
         # The first two full refreshes must not be in the same second.
-        steady = _twice(Runner(dbt, project, {}), models, f"{seed}/{number}", domains, 0 if number else 1.1)
+        pause = 0 if number else 1.1
+        steady = _twice(Runner(dbt, project, {}, domains.base), models, f"{seed}/{number}", domains, pause)
         failed.append(steady.failed)
         for model in models:
             if model.id in steady.first and model.id in steady.second and not model.is_snapshot:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from campaign.dbt.rows import BASE
 from campaign.errors import CampaignError
 from servers.child import Child, ChildFailed, ChildMissing, child
 
@@ -19,13 +22,17 @@ REQUEST_LIMIT_S = 300.0
 """Seconds that one request may take: a model that never ends must not hold the harness for ever."""
 
 
+NOW = re.compile(r"\{now(?::([^{}]*))?\}")
+"""Stands for the time of each run in the text of `--vars`."""
+
+
 class DbtBroken(RuntimeError):
     """A request could not be answered: dbt, its adapter or the database raised, or the process has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What names a project and its target. `python`: that of dbt; `vars`: passed on to dbt."""
+    """What names a project and its target. `python`: that of dbt; `vars`: passed on to dbt, see `vars_at`."""
 
     project: Path
     python: str
@@ -75,6 +82,15 @@ class Dbt:
         return answer
 
 
+def vars_at(text: str | None, now: dt.datetime) -> str | None:
+    """The vars of a run at a time, which stands for `{now}`, or `{now:%Y-%m-%d}` in a format of its own.
+
+    >>> vars_at("{day: '{now:%Y-%m-%d}'}", dt.datetime(2024, 2, 15))
+    "{day: '2024-02-15'}"
+    """
+    return text and NOW.sub(lambda each: now.strftime(each[1] or "%Y-%m-%d %H:%M:%S"), text)
+
+
 @contextmanager
 def dbt_process(target: Target, folder: Path | None = None) -> Iterator[Dbt]:
     """dbt with the project open, until the end of the block.
@@ -111,5 +127,5 @@ def request_of(target: Target) -> dict[str, Any]:
         "profiles_dir": target.profiles_dir,
         "profile": target.profile,
         "dbt_target": target.target,
-        "vars": target.vars,
+        "vars": vars_at(target.vars, dt.datetime.combine(BASE, dt.time())),
     }

@@ -68,7 +68,9 @@ class Model:
     """A model or snapshot. `parents`: ids of what it reads. `declares`: whether it declares promises.
 
     `select`: the text that names it for dbt. `key`: the columns of its `unique_key`, in lower case.
-    `ignored`: columns that are not compared. `left_out`: why it cannot be judged, or empty.
+    `ignored`: columns that are not compared. `left_out`: why it cannot be judged, or empty. `event_time`:
+    the column by which dbt cuts its rows into batches, if it `batches` (microbatch). `outside`: it may read
+    more than sources and models, such as a file.
     """
 
     id: str
@@ -83,7 +85,9 @@ class Model:
     declares: bool
     ignored: frozenset[str] = frozenset()
     left_out: str = ""
-    updated_at: str | None = None
+    event_time: str | None = None
+    batches: bool = False
+    outside: bool = False
 
     @property
     def is_snapshot(self) -> bool:
@@ -100,6 +104,11 @@ class Project:
     selected: tuple[str, ...]
     dbt: str = ""
     ancestors: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def schemas(self) -> frozenset[str]:
+        """The quoted names of the schemas of all sources."""
+        return frozenset(source.relation.rpartition(".")[0] for source in self.sources.values())
 
     def above(self, model: str) -> list[Model]:
         """A model and all models that it is built from, in an order in which they can be built."""
@@ -203,8 +212,6 @@ def read_model(node: Mapping[str, Any], of_user: Mapping[str, Any], unique: str 
     left_out = _left_out(node, config, key)
     if config.get("materialized") == "external" and config.get("location"):
         left_out = "it writes a file of its own (`location`)"
-    elif config.get("incremental_strategy") == "microbatch":
-        left_out = "its batches follow the clock of the machine (microbatch), which trials do not"
     version = node.get("version")
     tested = () if unique is None else (unique.strip('"').lower(),)
     return Model(
@@ -220,7 +227,9 @@ def read_model(node: Mapping[str, Any], of_user: Mapping[str, Any], unique: str 
         declares="promises" in meta,
         ignored=frozenset(name.lower() for name in meta.get("ignore", ())),
         left_out=left_out,
-        updated_at=config.get("updated_at"),
+        event_time=config.get("event_time"),
+        batches=config.get("incremental_strategy") == "microbatch",
+        outside=node["outside"],
     )
 
 

@@ -92,6 +92,21 @@ def relation_of(table: exp.Table) -> str:
     return ".".join(part.name for part in table.parts)
 
 
+def named_relations(text: str) -> frozenset[str]:
+    """The relations that a compiled text names, in lower case, but for its CTEs."""
+    try:
+        tree = parse_one(text, read="duckdb")
+    except (SqlglotError, RecursionError):
+        return frozenset()
+    inner = {each.alias.lower() for each in tree.find_all(exp.CTE)}
+    return frozenset(plain(relation_of(table)) for table in tree.find_all(exp.Table)) - inner - {""}
+
+
+def ends_with(relation: str, name: str) -> bool:
+    """Whether a name stands for a relation, in full or without its first parts, both in lower case."""
+    return f".{relation}".endswith(f".{name}")
+
+
 def sort_relations(scope: Scope, into: set[str], driving: set[str], joined: set[str], seen: set[int]) -> None:
     """Adds the relations of a scope: those of FROM to `into`, those of its joins to `joined`."""
     if id(scope) in seen:
@@ -224,7 +239,8 @@ def roles(project: Project, reads: Mapping[str, TextRead]) -> Roles:
             parent for parent in model.parents if parent in project.sources or parent in project.models
         }
         # An ephemeral parent stands in the text with what it reads, so that any ancestor may be named.
-        named = set() if read is None else {names[name] for name in read.driving if name in names}
+        driven = frozenset[str]() if read is None else read.driving
+        named = {id_ for each, id_ in names.items() for name in driven if ends_with(each, name)}
         first = named & project.ancestors[id_]
         found: set[str] = set()
         for each in first or parents:
@@ -242,7 +258,8 @@ def with_clocks(project: Project, reads: Mapping[str, TextRead]) -> Project:
     The first of: what the user or `loaded_at_field` says, a column by which an incremental model filters, a
     usual name, the only column of a timestamp.
     """
-    filtered = [name for read in reads.values() for name in read.filtered]
+    filtered = [model.event_time.lower() for model in project.models.values() if model.event_time]
+    filtered += [name for read in reads.values() for name in read.filtered]
     renamed = all_renames(reads.values())
     sources = {}
     for id_, source in project.sources.items():

@@ -15,6 +15,9 @@ from sqlglot import exp
 
 NULL = "NULL"
 
+BASE = dt.date(2024, 1, 1)
+"""The day from which clock values are counted, unless a condition reads the current time."""
+
 NULL_SHARE = 0.15
 """The share of NULL in columns that may hold it."""
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from campaign.dbt.differences import Equal, NotJudged, RefreshDifference, Seen, Table, compare
-from campaign.dbt.process import Dbt, DbtBroken, dbt_process
+from campaign.dbt.process import Dbt, DbtBroken, dbt_process, vars_at
 from campaign.dbt.project import Model, Project
+from campaign.dbt.rows import BASE, DAY, NEWEST
 from campaign.dbt.snapshots import Versions, law
 from campaign.dbt.trials import Contents, Round, Trial, load_statements
 from campaign.errors import CampaignError
@@ -26,17 +28,26 @@ class Rejected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Runs trials of a project in one dbt process. `ignored`: columns that are not compared, by model id."""
+    """Runs trials of a project in one dbt process. `ignored`: columns that are not compared, by model id.
+
+    `base`: the day from which ticks are counted; `since`: the tick from which batches are made.
+    """
 
     dbt: Dbt
     project: Project
     ignored: Mapping[str, frozenset[str]]
+    base: dt.date = BASE
+    since: int = NEWEST - DAY
 
     def run(self, trial: Trial, models: Iterable[str]) -> dict[str, Seen]:
         """What is seen of some models, given by id, and of those above them.
 
         Raises Rejected, and DbtBroken where dbt or the database failed otherwise.
         """
+        return replace(self, since=trial.since).judged(trial, models)
+
+    def judged(self, trial: Trial, models: Iterable[str]) -> dict[str, Seen]:
+        """What is seen in a trial that has no row older than `since`."""
         wanted = {each.id for model in models for each in self.project.above(model)}
         chosen = [model for id_, model in self.project.models.items() if id_ in wanted]
         sources = [source.id for source in self.project.sources_of(wanted)]
@@ -60,7 +71,7 @@ class Runner:
         failed = failures(answer)
         found = self.contents(chosen)
         self.clear(chosen, snapshots=False)
-        refused = failures(self.build(chosen, "--full-refresh"))
+        refused = failures(self.build(chosen, "--full-refresh", at=ended(trial)))
         expected = self.contents(chosen)
         seen: dict[str, Seen] = {}
         for model in chosen:
@@ -104,35 +115,50 @@ class Runner:
         was a run like any other.
         """
         if each.stop_at is not None and each.second:
-            return self.run_twice(each.stop_at, models)
+            return self.run_twice(each, models)
         if each.stop_at is not None:
-            stopped = self.build(models, stop_at=each.stop_at)
+            stopped = self.build(models, stop_at=each.stop_at, at=each.at)
             if stopped["statements"] < each.stop_at:
                 raise Rejected(f"the run ended before statement {each.stop_at}")
-        return self.build(models), ""
+        return self.build(models, at=each.at), ""
 
-    def run_twice(self, at: int, models: Sequence[Model]) -> tuple[dict[str, Any], str]:
-        """Starts a second run when the first has reached a statement; the first then goes on to its end."""
-        answer = self.build(models, pause_at=at)
+    def run_twice(self, each: Round, models: Sequence[Model]) -> tuple[dict[str, Any], str]:
+        """Starts a second run when the first has reached a statement; the first then goes on to its end.
+
+        A run that fails loudly does no harm: an adapter that pins the version it read lets that run fail
+        which commits later. The tables must be right after the other one, or after one more where both fail.
+        """
+        answer = self.build(models, pause_at=each.stop_at, at=each.at)
         if not answer.get("paused"):
-            raise Rejected(f"the run ended before statement {at}")
+            raise Rejected(f"the run ended before statement {each.stop_at}")
+        second: dict[str, Any] | None = None
         try:
             with dbt_process(self.dbt.target, self.dbt.folder) as other:
-                second = Runner(other, self.project, self.ignored)
-                wrong = failures(second.build(models))
-                note = second_failed(next(iter(wrong.values()))) if wrong else ""
+                second = replace(self, dbt=other).build(models, at=each.at)
+                late = next(iter(failures(second).values()), "")
         except (DbtBroken, CampaignError) as error:
-            note = second_failed(str(error))
-        return self.dbt.go_on(), note
+            late = str(error)
+        first = self.dbt.go_on()
+        early = next(iter(failures(first).values()), "")
+        notes = [run_failed(name, error) for name, error in (("first", early), ("second", late)) if error]
+        note = "; ".join(notes) or "both runs succeeded"
+        match early, late:
+            case "", _:
+                return first, note
+            case _, "" if second is not None:
+                return second, note
+            case _:
+                return self.build(models, at=each.at), note
 
     def build(
         self,
         models: Sequence[Model],
         *arguments: str,
+        at: int = NEWEST,
         stop_at: int | None = None,
         pause_at: int | None = None,
     ) -> dict[str, Any]:
-        """The driver's answer to a run of models and snapshots."""
+        """The driver's answer to a run of models and snapshots, a minute after the tick `at`."""
         if any(model.is_snapshot for model in models):
             command = ["build", "--resource-type", "model", "--resource-type", "snapshot"]
         else:
@@ -140,7 +166,19 @@ class Runner:
         select = [model.select for model in models if not model.left_out]
         # A folder may have the name of a model, and hold one that writes where it should not.
         exclude = [model.select for model in self.project.models.values() if model.left_out]
-        asked = {"select": select, "exclude": exclude, "stop_at": stop_at, "pause_at": pause_at}
+        asked: dict[str, Any] = {
+            "select": select,
+            "exclude": exclude,
+            "stop_at": stop_at,
+            "pause_at": pause_at,
+        }
+        # A minute after the newest row.
+        now, begin = time_of(self.base, at + 1), time_of(self.base, self.since)
+        asked |= {
+            "now": now.isoformat(),
+            "begin": begin.isoformat(),
+            "vars": vars_at(self.dbt.target.vars, now),
+        }
         return self.dbt.ask("run", command=[*command, *arguments], **asked)
 
     def load(self, contents: Contents, sources: list[str]) -> None:
@@ -194,9 +232,19 @@ class Runner:
             snapshots[id_].states.append((table.columns, table.rows))
 
 
-def second_failed(error: str) -> str:
-    """The note on a second run that failed loudly, without the paths and numbers of this run."""
-    return "the second run failed: " + re.split(r"""["/(]""", error)[0].strip()
+def time_of(base: dt.date, tick: int) -> dt.datetime:
+    """The time of a tick."""
+    return dt.datetime.combine(base, dt.time()) + dt.timedelta(minutes=tick)
+
+
+def ended(trial: Trial) -> int:
+    """The tick of the newest row in the end of a trial."""
+    return trial.rounds[-1].at if trial.rounds else NEWEST
+
+
+def run_failed(which: str, error: str) -> str:
+    """The note on a run that failed loudly beside another, without the paths and numbers of this run."""
+    return f"the {which} run failed: " + re.split(r"""["/(]""", error)[0].strip()
 
 
 def failures(answer: Mapping[str, Any]) -> dict[str, str]:

@@ -174,7 +174,7 @@ def without_change(trial: Trial, project: Project) -> Trial:
             if isinstance(change, Put) and (change.source, change.number) not in known:
                 known.add((change.source, change.number))
                 kept.append(replace(change, row=change.row[: widths[change.source]]))
-        rounds.append(Round(tuple(kept)))
+        rounds.append(Round(tuple(kept), at=each.at))
     return replace(trial, kind=ChangeKind.APPENDED, rounds=tuple(rounds))
 
 
@@ -386,10 +386,10 @@ def search(
 
         def opened_runner(number: int) -> Runner:
             if number == 0:
-                return Runner(first, project, facts.ignored)
+                return Runner(first, project, facts.ignored, facts.domains.base)
             other = stack.enter_context(dbt_process(target))
-            made_ready(other)
-            return Runner(other, project, facts.ignored)
+            made_ready(other, project.schemas)
+            return Runner(other, project, facts.ignored, facts.domains.base)
 
         runners = [opened_runner(number) for number in range(limits.workers)]
         with ThreadPoolExecutor(limits.workers) as pool:
@@ -406,7 +406,7 @@ def search(
     return DbtResult(
         facts,
         settled(facts, answers, kinds),
-        first.opened["profile"],
+        {**first.opened["profile"], "vars": target.vars},
         kinds,
         state.trials,
         state.comparisons,

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from campaign.dbt.answers import CellOf, CellVerdict, Found, breaks_promise, needs
 from campaign.dbt.kinds import WORDS, ChangeKind, duration
+from campaign.dbt.process import vars_at
 from campaign.dbt.project import Model, Project, Source
+from campaign.dbt.rows import NEWEST
+from campaign.dbt.run import time_of
 from campaign.dbt.search import DbtResult
 from campaign.dbt.trials import NEW_COLUMN, Change, Contents, Gone, Put, Row, Widened, load_statements
 from reports.documents import (
@@ -18,6 +22,8 @@ from reports.documents import (
     DbtRunDocument,
 )
 from workload.outcomes.decision import Decision
+
+Rows = tuple[tuple[str | None, ...], ...]
 
 
 def decision_of(found: DbtResult) -> Decision:
@@ -38,13 +44,20 @@ def _cells(found: DbtResult) -> list[tuple[str, ChangeKind, CellOf]]:
     return [(id_, kind, cell) for id_, cells in found.answers.items() for kind, cell in cells.items()]
 
 
-def document(found: DbtResult, project: str, seed: int) -> DbtDocument:
-    """The document of `dvs dbt --json`, with the reproduction of every difference."""
+def document(found: DbtResult, project: str, seed: int, *, show_values: bool = False) -> DbtDocument:
+    """The document of `dvs dbt --json`, with the reproduction of every difference.
+
+    `show_values`: also of models that read what trials do not write, where values may be the user's.
+    """
     facts = found.facts
-    models = {
-        facts.project.models[id_].name: _model(found, facts.project.models[id_], cells)
-        for id_, cells in found.answers.items()
-    }
+    models = {}
+    for id_, cells in found.answers.items():
+        model = facts.project.models[id_]
+        hides = not show_values and any(each.outside for each in facts.project.above(id_))
+        shown = {kind: hidden(cell) for kind, cell in cells.items()} if hides else cells
+        models[model.name] = _model(found, model, shown, hides=hides)
+    hides = not show_values and any(model.outside for model in facts.project.models.values())
+    problems = dict.fromkeys(hidden_text(each) if hides else each for each in found.broken)
     return {
         "project": project,
         "dbt": facts.project.dbt,
@@ -56,15 +69,52 @@ def document(found: DbtResult, project: str, seed: int) -> DbtDocument:
         "finished": found.finished,
         "kinds": {kind.value: WORDS[kind].happens for kind in found.kinds},
         "models": models,
-        "problems": [*dict.fromkeys(found.broken)],
+        "problems": [*problems],
     }
 
 
-def _model(found: DbtResult, model: Model, cells: Mapping[ChangeKind, CellOf]) -> DbtModelDocument:
+def hidden(cell: CellOf) -> CellOf:
+    """A cell without the values of rows and messages: equal values have equal numbers in their place."""
+
+    def of(found: Found) -> Found:
+        names: dict[str, str] = {}
+        difference = found.difference
+
+        def rows(shown: Rows) -> Rows:
+            return tuple(
+                tuple(each and names.setdefault(each, f"hidden {len(names) + 1}") for each in row)
+                for row in shown
+            )
+
+        missing, extra = rows(difference.missing), rows(difference.extra)
+        told = replace(difference, missing=missing, extra=extra, error=hidden_text(difference.error))
+        return replace(found, difference=told)
+
+    return replace(
+        cell,
+        differs=[of(each) for each in cell.differs],
+        smallest=cell.smallest and of(cell.smallest),
+        reason=hidden_text(cell.reason),
+        notes={hidden_text(note): None for note in cell.notes},
+    )
+
+
+def hidden_text(text: str) -> str:
+    """A message without what dbt and the database say, which may name values."""
+    first, colon, _ = text.partition(":")
+    return f"{first}: (hidden, see --show-values)" if colon else text
+
+
+def _model(
+    found: DbtResult, model: Model, cells: Mapping[ChangeKind, CellOf], *, hides: bool
+) -> DbtModelDocument:
     facts = found.facts
     notes = []
+    if hides:
+        notes.append("reads more than its sources, so values are hidden; --show-values shows them")
     if model.id in facts.empty:
-        notes.append(f"fails while its sources are empty: {facts.empty[model.id]}")
+        reason = f"fails while its sources are empty: {facts.empty[model.id]}"
+        notes.append(hidden_text(reason) if hides else reason)
     if more := sorted(facts.ignored.get(model.id, frozenset()) - model.ignored):
         notes.append(f"columns that differ between two full refreshes are not compared: {', '.join(more)}")
     if model.ignored:
@@ -75,11 +125,11 @@ def _model(found: DbtResult, model: Model, cells: Mapping[ChangeKind, CellOf]) -
         "promises": [*model.promises.names] if model.declares else None,
         "notes": notes,
         "needs": needs(model, cells),
-        "changes": {kind.value: _cell(facts.project, model, kind, cell) for kind, cell in cells.items()},
+        "changes": {kind.value: _cell(found, model, kind, cell) for kind, cell in cells.items()},
     }
 
 
-def _cell(project: Project, model: Model, kind: ChangeKind, cell: CellOf) -> DbtCellDocument:
+def _cell(result: DbtResult, model: Model, kind: ChangeKind, cell: CellOf) -> DbtCellDocument:
     found = cell.smallest or cell.best(model, kind)
     return {
         "verdict": cell.verdict.value,
@@ -87,11 +137,12 @@ def _cell(project: Project, model: Model, kind: ChangeKind, cell: CellOf) -> Dbt
         "source_rows": None if found is None else found.trial.source_rows,
         "broken_promise": breaks_promise(model, kind, cell),
         "reason": "; ".join(cell.notes) if cell.trials else cell.reason,
-        "reproduction": None if found is None else _reproduction(project, model, found),
+        "reproduction": None if found is None else _reproduction(result, model, found),
     }
 
 
-def _reproduction(project: Project, model: Model, found: Found) -> DbtReproductionDocument:
+def _reproduction(result: DbtResult, model: Model, found: Found) -> DbtReproductionDocument:
+    project, base = result.facts.project, result.facts.domains.base
     trial, difference = found.trial, found.difference
     contents = Contents()
     sources = [source.id for source in project.sources_of([model.id])]
@@ -102,13 +153,15 @@ def _reproduction(project: Project, model: Model, found: Found) -> DbtReproducti
             contents.apply(change)
         changed = sources if not number else [id_ for id_ in sources if id_ in {c.source for c in changes}]
         stop = trial.rounds[number - 1].stop_at if number else None
-        twice = bool(number and trial.rounds[number - 1].second)
+        at = time_of(base, (trial.rounds[number - 1].at if number else NEWEST) + 1)
         runs.append(
             {
                 "lines": lines,
                 "statements": load_statements(project, contents, changed),
-                "stop_at": None if twice else stop,
-                "twice": twice,
+                "stop_at": stop,
+                "twice": bool(number and trial.rounds[number - 1].second),
+                "at": at.isoformat(),
+                "vars": vars_at(result.profile["vars"], at),
             }
         )
     above = [each for each in project.above(model.id) if not each.left_out]
@@ -120,6 +173,7 @@ def _reproduction(project: Project, model: Model, found: Found) -> DbtReproducti
         "select": [each.select for each in above],
         "relation": model.relation,
         "schemas": sorted({each.relation.rpartition(".")[0] for each in project.sources_of([model.id])}),
+        "begin": time_of(base, trial.since).isoformat() if any(each.batches for each in above) else None,
         "snapshots": any(each.is_snapshot for each in above),
         "law": model.is_snapshot,
         "compared": [] if difference.lost or difference.added else [*difference.columns],

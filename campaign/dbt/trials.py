@@ -8,7 +8,7 @@ from typing import assert_never
 
 from campaign.dbt.kinds import ChangeKind
 from campaign.dbt.project import Project, SourceColumn
-from campaign.dbt.rows import NULL
+from campaign.dbt.rows import NEWEST, NULL
 
 Row = tuple[str, ...]
 """The SQL literals of a row, in the order of the columns."""
@@ -49,23 +49,29 @@ class Round:
     """Changes, and the run after them.
 
     `stop_at`: the statement of the models at which a first run is stopped; a second one follows. `second`:
-    another run is started when this one has reached the statement.
+    another run is started when this one has reached the statement. `at`: the tick of the newest row, after
+    which the run takes place.
     """
 
     changes: tuple[Change, ...]
     stop_at: int | None = None
     second: bool = False
+    at: int = NEWEST
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One kind of change on one source. `late`: how late its rows arrive, in minutes."""
+    """One kind of change on one source.
+
+    `late`: how late its rows arrive, in minutes; `since`: the oldest tick.
+    """
 
     kind: ChangeKind
     source: str
     start: tuple[Put, ...]
     rounds: tuple[Round, ...]
     late: int | None = None
+    since: int = NEWEST
 
     @property
     def source_rows(self) -> int:

@@ -1,0 +1,106 @@
+"""`dvs dbt` on projects of a model or two: microbatch, vars that follow the clock, raw names, hidden values."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from campaign.cli import main
+from campaign.exit_codes import ExitCode
+from reports.documents import DbtDocument
+
+PYTHON = Path(__file__).resolve().parents[2] / ".venv" / "dbt" / "bin" / "python"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not PYTHON.exists(), reason="no dbt: `python setup/for_tests.py` installs it"),
+]
+
+PROJECT = 'name: shop\nversion: "1.0"\nprofile: shop\nflags: {send_anonymous_usage_stats: false}\n'
+PROFILE = "shop: {target: dev, outputs: {dev: {type: duckdb, path: shop.duckdb}}}\n"
+SOURCES = """
+sources:
+  - {name: raw, schema: main, tables: [{name: orders, config: {event_time: made_at}}]}
+"""
+SCHEMA = """
+CREATE SCHEMA nowhere_else;
+CREATE TABLE nowhere_else.unused (a INTEGER);
+CREATE TABLE orders (id INTEGER PRIMARY KEY, amount DECIMAL(10,2), made_at TIMESTAMP);
+CREATE TABLE web.visits (id INTEGER PRIMARY KEY, page VARCHAR);
+"""
+
+
+def judged(folder: Path, models: dict[str, str], *words: str, expected: ExitCode) -> DbtDocument:
+    """What `dvs dbt` says of models, by name and text."""
+    (folder / "models").mkdir(parents=True)
+    files = {"dbt_project.yml": PROJECT, "profiles.yml": PROFILE, "models/sources.yml": SOURCES}
+    files |= {"schema.sql": SCHEMA} | {f"models/{name}.sql": text for name, text in models.items()}
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    command = ["dbt", str(folder), "--dbt-python", str(PYTHON), "--schema", str(folder / "schema.sql")]
+    done = CliRunner().invoke(main, [*command, "--out", str(folder / "out"), "--json", *words])
+    assert done.exit_code == expected, done.output
+    found: DbtDocument = json.loads(done.stdout)
+    return found
+
+
+def kinds(*names: str) -> list[str]:
+    """The words that choose kinds of change."""
+    return [word for name in names for word in ("--kind", name)]
+
+
+def test_batches_follow_the_clock_of_the_trial(tmp_path: Path) -> None:
+    batched = (
+        "{{ config(materialized='incremental', incremental_strategy='microbatch', event_time='made_at',"
+        " batch_size='day', begin='2020-01-01', lookback=1,"
+        " meta={'dvs': {'promises': ['append_only', {'late_by': '2 days'}]}}) }}"
+        "select id, amount, made_at from {{ source('raw', 'orders') }}"
+    )
+    words = ("--trials", "4", *kinds("appended", "appended_late"))
+    found = judged(tmp_path, {"batched": batched}, *words, expected=ExitCode.FAILED)
+    cells = found["models"]["batched"]["changes"]
+    assert cells["appended"]["verdict"] == "equal"
+    assert cells["appended_late"]["broken_promise"]
+    reproduction = cells["appended_late"]["reproduction"]
+    assert reproduction is not None
+    assert reproduction["late"] == "2 days"
+    script = tmp_path / "out" / "differences" / "batched-appended_late" / "reproduce.sh"
+    environment = {"PYTHON": str(PYTHON), "PATH": "/usr/bin:/bin"}
+    ran = subprocess.run(["bash", str(script)], env=environment, capture_output=True, text=True)
+    assert ran.returncode == 1, ran.stderr
+    assert "missing after the incremental runs:" in ran.stdout
+
+
+def test_vars_follow_the_clock_and_raw_names_are_sources(tmp_path: Path) -> None:
+    by_var = (
+        "{{ config(materialized='incremental', unique_key='id') }} "
+        "select * from {{ source('raw', 'orders') }}"
+        "{% if is_incremental() %} where made_at >= cast('{{ var('run_date') }}' as date) - 40 {% endif %}"
+    )
+    named = "{{ config(materialized='incremental', unique_key='id') }} select id, page from web.visits"
+    words = ("--vars", "{run_date: '{now:%Y-%m-%d}'}", "--trials", "2", *kinds("appended", "deleted"))
+    found = judged(tmp_path, {"by_var": by_var, "named": named}, *words, expected=ExitCode.OK)
+    for model in ("by_var", "named"):
+        cells = found["models"][model]["changes"]
+        assert (cells["appended"]["verdict"], cells["deleted"]["verdict"]) == ("equal", "differs")
+
+
+def test_values_of_a_file_are_hidden_unless_they_are_asked_for(tmp_path: Path) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("id,name\n1,geheim\n2,geheim\n3,geheim\n")
+    reads_it = (
+        "{{ config(materialized='incremental', unique_key='id') }} select o.id, p.name "
+        f"from {{{{ source('raw', 'orders') }}}} o join read_csv('{people}') p on true"
+    )
+    words = ("--trials", "1", *kinds("deleted"))
+    for number, (more, shown) in enumerate((((), False), (("--show-values",), True))):
+        folder = tmp_path / str(number)
+        found = judged(folder, {"reads_it": reads_it}, *words, *more, expected=ExitCode.OK)
+        assert found["models"]["reads_it"]["changes"]["deleted"]["verdict"] == "differs"
+        files = [file.read_text() for file in (folder / "out").rglob("*.*")]
+        assert any("geheim" in text for text in (json.dumps(found), *files)) is shown
+        assert any("hidden" in text for text in files) is not shown
