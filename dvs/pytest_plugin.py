@@ -24,7 +24,8 @@ DEFAULT_BUDGET = "10s"
 MARKER = (
     "dvs(engine=None, profile='quick', scenarios=None): selects the scenarios of the fixture dvs_scenarios. "
     "engine: an Adapter class, whose limits the scenarios respect; profile: the kind of scenarios; "
-    "scenarios: their number, instead of a time budget"
+    "scenarios: their number, instead of a time budget. dvs(dbt='shop/', ...): the test fails where a model "
+    "of the dbt project breaks its promises; the other arguments are those of dvs.testing.assert_dbt_models"
 )
 
 pytest.register_assert_rewrite("campaign.pytest_plugin.conformance")
@@ -66,6 +67,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         shares = [Share(number, workers) for number in range(workers)]
         names = [f"share{share.number + 1}of{share.of}" for share in shares]
         metafunc.parametrize(FIXTURE, shares, indirect=True, ids=names)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """Judges the dbt project that the marker names, before the body of its test."""
+    marker = pyfuncitem.get_closest_marker("dvs")
+    if marker is not None and "dbt" in marker.kwargs:
+        _require_packages()
+        from campaign.pytest_plugin.scenarios import judge_project
+
+        judge_project(marker.kwargs, pyfuncitem.config.getoption("--dvs-seed"))
 
 
 @pytest.fixture

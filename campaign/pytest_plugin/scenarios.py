@@ -1,4 +1,4 @@
-"""The scenarios of the fixture `dvs_scenarios`, by the marker `dvs`, shared by workers of pytest-xdist."""
+"""What the marker `dvs` asks for: scenarios, shared by workers of pytest-xdist, or a dbt project."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis.strategies import SearchStrategy
 
+from campaign.dbt.assertion import assert_dbt_models
 from campaign.errors import CampaignError
 from campaign.lanes.spec import LaneSpec
 from campaign.pytest_plugin.assertion import UNDER_WAY
@@ -93,6 +95,19 @@ def counted(scenarios: Iterator[Scenario]) -> Iterator[Scenario]:
 
 REASONS = 5
 """How many reasons are told, the most frequent ones."""
+
+
+def judge_project(marker: Mapping[str, Any], seed: int) -> None:
+    """Fails the test where a model of the marked dbt project breaks its promises, each with its rows."""
+    rest = {"seed": seed} | {name: value for name, value in marker.items() if name != "dbt"}
+    known = signature(assert_dbt_models).parameters
+    if unknown := [name for name in rest if name not in known]:
+        others = ", ".join([*known][1:])
+        pytest.fail(f"marker dvs: unknown {unknown[0]!r}; known beside dbt: {others}", pytrace=False)
+    try:
+        assert_dbt_models(marker["dbt"], **rest)
+    except (AssertionError, CampaignError, ValueError) as error:
+        pytest.fail(str(error), pytrace=False)
 
 
 def _seconds(budget: str) -> float:

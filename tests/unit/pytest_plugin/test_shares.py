@@ -6,7 +6,7 @@ from itertools import chain, count, pairwise
 
 import pytest
 
-from campaign.pytest_plugin.scenarios import Share, marked_scenarios, seeded
+from campaign.pytest_plugin.scenarios import Share, judge_project, marked_scenarios, seeded
 from generators.generate import scenario_at
 from generators.profiles import QUICK
 from tests.unit.engines.sample import Recomputing
@@ -58,3 +58,16 @@ def test_a_test_gets_what_its_marker_asks_for() -> None:
 def test_what_makes_no_sense_is_refused(marker: dict[str, object], budget: str, message: str) -> None:
     with pytest.raises(pytest.UsageError, match=message):
         marked_scenarios(marker, None, 1, budget)
+
+
+@pytest.mark.parametrize(
+    ("marker", "message"),
+    [
+        ({"trails": 5}, "unknown 'trails'; known beside dbt: python, schema"),
+        ({"kinds": ["late"]}, "'late' is not a valid ChangeKind"),
+        ({"python": "/no/such/python"}, "/no/such/python does not start"),
+    ],
+)
+def test_a_dbt_project_that_cannot_be_judged_fails_its_test(marker: dict[str, object], message: str) -> None:
+    with pytest.raises(pytest.fail.Exception, match=message):
+        judge_project({"dbt": "shop", **marker}, 1)

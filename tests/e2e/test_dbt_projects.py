@@ -1,9 +1,11 @@
-"""`dvs dbt` on projects of a model or two: microbatch, vars that follow the clock, raw names, hidden values."""
+"""`dvs dbt` on projects of one or two models: microbatch, vars of each run, raw names, hidden values."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,8 @@ from campaign.cli import main
 from campaign.exit_codes import ExitCode
 from reports.documents import DbtDocument
 
-PYTHON = Path(__file__).resolve().parents[2] / ".venv" / "dbt" / "bin" / "python"
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / ".venv" / "dbt" / "bin" / "python"
 
 pytestmark = [
     pytest.mark.slow,
@@ -104,3 +107,17 @@ def test_values_of_a_file_are_hidden_unless_they_are_asked_for(tmp_path: Path) -
         files = [file.read_text() for file in (folder / "out").rglob("*.*")]
         assert any("geheim" in text for text in (json.dumps(found), *files)) is shown
         assert any("hidden" in text for text in files) is not shown
+
+
+def test_a_marked_test_fails_with_the_rows_of_a_broken_promise() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rA", "test_shop.py"],
+        cwd=ROOT / "examples" / "dbt_shop",
+        env={**os.environ, "DBT_PYTHON": str(PYTHON), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert "PASSED test_shop.py::test_orders_right" in ran.stdout, ran.stdout
+    assert "FAILED test_shop.py::test_orders_window" in ran.stdout
+    assert "orders_window: wrong although the promises were kept" in ran.stdout
+    assert "orders_window, appended late:\n  raw.orders: append" in ran.stdout
