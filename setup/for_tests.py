@@ -3,9 +3,11 @@
 Elsewhere one line says what is missing, and those tests are skipped.
 """
 
+import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 from apt_get import can_install, install, update
@@ -56,6 +58,11 @@ def install_dbt(folder):
             lines = outcome.stdout.decode(errors="replace").strip().splitlines() or ["no output"]
             note("dbt is not installed ({0})".format(lines[-1]), "tests of dvs dbt")
             return
+    # Spark is large, and here already.
+    (libraries,) = folder.glob("lib/python*/site-packages")
+    for name in ("pyspark", "py4j"):
+        here = Path(sysconfig.get_path("purelib")) / name
+        (libraries / name).symlink_to(os.path.relpath(str(here), str(libraries)))
     done.write_text(VERSIONS.read_text())
 
 

@@ -37,7 +37,7 @@ MODELS_BESIDE = 6
 @click.option("--profiles-dir", help="The folder of profiles.yml, if it is neither the project nor ~/.dbt.")
 @click.option("--profile", help="A profile other than the project's.")
 @click.option("--target", help="A target other than the profile's.")
-@click.option("--vars", "vars_", help="Passed on to dbt.")
+@click.option("--vars", "vars_", help="Passed on to dbt; {now} in it is the time of each run.")
 @click.option("--promises", type=click.Path(path_type=Path), help="A TOML file, instead of `meta: dvs`.")
 @click.option(
     "--kind",
@@ -129,7 +129,7 @@ def _write(out: Path, result: DbtDocument, profile: Mapping[str, Any]) -> dict[t
             reproduction = cell["reproduction"]
             if (
                 reproduction is None
-                or profile["attached"]
+                or not profile["scripts"]
                 or any(run["twice"] for run in reproduction["runs"])
             ):
                 continue

@@ -20,9 +20,6 @@ from typing import IO, Any
 Request = dict[str, Any]
 Answer = dict[str, Any]
 
-TARGETS = ("duckdb",)
-"""The types of targets that run without a network or a server."""
-
 COMPILED: dict[str, Any] = {
     "compiled": False,
     "compiled_code": None,
@@ -40,7 +37,7 @@ OUTSIDE = re.compile(
 )
 """Text of a model, hook or macro that may read what is neither a source nor a model, such as a file."""
 
-OF_DBT = ("dbt", *(f"dbt_{name}" for name in TARGETS))
+OF_DBT = ("dbt", "dbt_duckdb", "dbt_spark")
 """The packages of dbt itself, and of its adapters."""
 
 TABLE_IN_SCHEMA = r"\bCREATE\s+(?:OR\s+REPLACE\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?\"?(\w+)\"?\s*\."
@@ -89,6 +86,7 @@ class Driver:
         self.now: datetime | None = None
         self.begin: datetime | None = None
         self.database: str | None = None
+        self.share: dict[str, str] = {}
         self.profile: Answer = {}
 
     def open(self, request: Request) -> Answer:
@@ -119,7 +117,7 @@ class Driver:
         result = dbtRunner().invoke(["parse", *self.common, *self.given_vars()])
         if not result.success:
             raise Refused(f"dbt cannot read the project: {one_line(result.exception)}")
-        self.manifest = result.result
+        self.manifest = with_tables(result.result)
         self.watch()
         selected = self.invoke(
             ["list", "--output", "json", "--output-keys", "unique_id", *selection(request)]
@@ -132,6 +130,7 @@ class Driver:
             **described(self.manifest),
             "database": self.database,
             "profile": self.profile,
+            "share": self.share,
         }
 
     def write_profile(self, request: Request, project: Path, work: Path) -> None:
@@ -152,39 +151,18 @@ class Driver:
         if not output:
             raise Refused(f"{file}: the profile {name} has no output {target!r}")
         output = rendered(output)
-        kind = output.get("type")
-        path = str(output.get("path") or ":memory:")
-        if kind not in TARGETS:
+        kind = str(output.get("type"))
+        if kind not in OUTPUTS:
             raise Refused(
                 f"{file}: the target {target} is of the type {kind}, which needs a server or a network; "
-                "add a target of the type duckdb, and name it with --target"
+                f"add a target of the type {' or '.join(OUTPUTS)}, and name it with --target"
             )
-        if path.startswith("md:") or output.get("is_ducklake") or output.get("remote"):
-            raise Refused(f"{file}: the target {target} needs a network; add one with a local path")
         folder = work / "data"
         folder.mkdir(parents=True, exist_ok=True)
-        if path != ":memory:":
-            real = Path(path) if Path(path).is_absolute() else project / path
-            self.database = str(real) if real.is_file() else None
-            path = str(folder / Path(path).name)
-        attached = []
-        for number, each in enumerate(output.get("attach") or ()):
-            stem = Path(str(each.get("path"))).stem
-            attached.append(
-                {"path": str(folder / f"attached{number}.duckdb"), "alias": each.get("alias") or stem}
-            )
-        copied = {**output, "path": path, "threads": 1, "external_root": str(folder), "keep_open": True}
-        if attached:
-            copied["attach"] = attached
-        self.profile = {
-            "name": name,
-            "target": target,
-            "file": Path(path).name if path != ":memory:" else "memory.duckdb",
-            "schema": output.get("schema"),
-            # Two processes have two databases in memory.
-            "memory": path == ":memory:",
-            "attached": bool(attached),
-        }
+        copied, more = OUTPUTS[kind](output, project, folder, f"{file}: the target {target}")
+        self.database = more.pop("database", None)
+        self.share = more.pop("share", {})
+        self.profile = {"name": name, "target": target, "type": kind, "schema": output.get("schema"), **more}
         (work / "profile").mkdir(exist_ok=True)
         text = yaml.safe_dump({name: {"target": target, "outputs": {target: copied}}})
         (work / "profile" / "profiles.yml").write_text(text)
@@ -314,13 +292,21 @@ class Driver:
             return columns, cursor.fetchall() if columns else []
 
     def target_tables(self, request: Request) -> Answer:
-        """Describes the tables of the target: after `dbt seed`, the seeds."""
+        """Describes the tables of the target: after `dbt seed`, the seeds; on Spark as a script."""
         from dbt.adapters.factory import FACTORY
 
         del request
+        if self.profile["type"] == "spark":
+            seeds = [each for each in self.manifest.nodes.values() if each.resource_type.value == "seed"]
+            return {"script": "".join(map(self.created, seeds))}
         adapter = next(iter(FACTORY.adapters.values()))
         with adapter.connection_named("dvs"):
             return {"tables": described_tables(adapter.connections.get_thread_connection().handle.cursor())}
+
+    def created(self, seed: Any) -> str:
+        """The statement that would make the table of a seed."""
+        columns = [f"`{row[0]}` {row[1]}" for row in self.query(f"DESCRIBE {seed.relation_name}")[1]]
+        return f"CREATE TABLE {seed.relation_name} ({', '.join(columns)});\n"
 
     def tables(self, request: Request) -> Answer:
         """Describes the tables of a script (`script`) or of a database file."""
@@ -356,6 +342,108 @@ def search_once() -> None:
         BehaviorFlagRendered._default_source = staticmethod(lambda: "")  # noqa: SLF001
         modules = PluginManager.get_prefixed_modules()
         PluginManager.get_prefixed_modules = classmethod(lambda _: modules)
+
+
+def duckdb_output(output: Answer, project: Path, folder: Path, where: str) -> tuple[Answer, Answer]:
+    """A target on DuckDB with its databases in a folder, and what is to be known of it. Raises Refused."""
+    path = str(output.get("path") or ":memory:")
+    if path.startswith("md:") or output.get("is_ducklake") or output.get("remote"):
+        raise Refused(f"{where} needs a network; add one with a local path")
+    # Two processes have two databases in memory.
+    known: Answer = {"file": "memory.duckdb", "memory": path == ":memory:"}
+    if path != ":memory:":
+        real = Path(path) if Path(path).is_absolute() else project / path
+        known.update(file=Path(path).name, database=str(real) if real.is_file() else None)
+        path = str(folder / Path(path).name)
+    attached = []
+    for number, each in enumerate(output.get("attach") or ()):
+        stem = Path(str(each.get("path"))).stem
+        attached.append(
+            {"path": str(folder / f"attached{number}.duckdb"), "alias": each.get("alias") or stem}
+        )
+    copied = {**output, "path": path, "threads": 1, "external_root": str(folder), "keep_open": True}
+    if attached:
+        copied["attach"] = attached
+    return copied, {**known, "scripts": not attached}
+
+
+def spark_output(output: Answer, project: Path, folder: Path, where: str) -> tuple[Answer, Answer]:
+    """A target on a local session of Spark, which is started or joined here. Raises Refused."""
+    del project
+    if output.get("method") != "session":
+        raise Refused(f"{where} needs a server; add one with `method: session`")
+    given = {str(name): str(value) for name, value in (output.get("server_side_parameters") or {}).items()}
+    if not given.get("spark.master", "local").startswith("local"):
+        raise Refused(f"{where} names the server {given['spark.master']}; leave out spark.master")
+    try:
+        share = joined_session() if "PYSPARK_GATEWAY_PORT" in os.environ else new_session(given, folder)
+    except ImportError as error:
+        raise Refused(f"{sys.executable}: {error}; install pyspark there (dbt-spark[session])") from error
+    except Exception as error:  # whatever pyspark raises where there is no Java, or a setting is wrong
+        raise Refused(f"{where}: Spark does not start: {one_line(error)}; is there a Java?") from error
+    # The session has them; dbt would set them again before each statement.
+    copied = {**output, "threads": 1, "server_side_parameters": {}}
+    return copied, {"file": "", "memory": False, "scripts": False, "share": share}
+
+
+def new_session(given: dict[str, str], folder: Path) -> dict[str, str]:
+    """Starts a session whose tables lie in a folder; the variables by which another process joins it."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(given.get("spark.master", "local[2]"))
+    of_folder = {
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    for name, value in {**SMALL_SPARK, **given, **of_folder}.items():
+        builder = builder.config(name, value)
+    gateway: Any = builder.getOrCreate().sparkContext._gateway  # noqa: SLF001  # there is no public way
+    parameters = gateway.gateway_parameters
+    return {
+        "PYSPARK_GATEWAY_PORT": str(parameters.port),
+        "PYSPARK_GATEWAY_SECRET": str(parameters.auth_token),
+    }
+
+
+def joined_session() -> dict[str, str]:
+    """Opens a session of its own in the JVM of another process, with the same tables."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    gateway = launch_gateway()  # type: ignore[no-untyped-call,unused-ignore]
+    jvm: Any = gateway.jvm
+    context = jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
+        jvm.org.apache.spark.SparkContext.getOrCreate()
+    )
+    own = SparkContext(gateway=gateway, jsc=context, conf=SparkConf(_jconf=context.getConf()))
+    # Temporary views belong to a session, and both runs name theirs alike.
+    SparkSession._instantiatedSession = SparkSession(own).newSession()  # noqa: SLF001  # nor here
+    return {}
+
+
+SMALL_SPARK = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC",
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    # Each statement is new and has a few rows: nothing to compile, to adapt or to distribute.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+"""Settings for tiny tables; those of the profile come after them."""
+
+OUTPUTS = {"duckdb": duckdb_output, "spark": spark_output}
+"""What runs without a network or a server, by the type of a target."""
 
 
 def place_of(error: Any) -> str:
@@ -446,8 +534,7 @@ def described(manifest: Any) -> Answer:
             "schema": source.schema,
             "identifier": source.identifier,
             "relation": source.relation_name,
-            "schema_relation": f'"{source.database}"."{source.schema}"',
-            "external": bool(source.meta.get("external_location") or source.meta.get("plugin")),
+            "schema_relation": source.relation_name.rpartition(".")[0],
             "clock": getattr(source.config, "event_time", None) or source.loaded_at_field,
             "columns": {name: column.data_type for name, column in source.columns.items()},
             "meta": {
@@ -458,6 +545,24 @@ def described(manifest: Any) -> Answer:
         for source in manifest.sources.values()
     ]
     return {"nodes": nodes, "sources": sources, "tests": tests}
+
+
+def with_tables(manifest: Any) -> Any:
+    """The manifest with a table for each source that lies in files or comes from a plugin of dbt-duckdb.
+
+    Trials write rows into tables, which they could not into the user's files.
+    """
+    for source in manifest.sources.values():
+        config = source.config
+        metas = [
+            source.meta,
+            source.source_meta,
+            *(getattr(config, each, None) or {} for each in ("meta", "extra")),
+        ]
+        found = [meta.pop(name) for meta in metas for name in ("external_location", "plugin") if name in meta]
+        if found:
+            source.relation_name = f'"{source.database}"."{source.schema}"."{source.identifier}"'
+    return manifest
 
 
 def reads_outside(manifest: Any, node: Any, config: Answer) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from campaign.dbt.databases import Database, described
 from campaign.dbt.differences import Table, compare
 from campaign.dbt.drawing import Drawing, NotPossible
 from campaign.dbt.process import Dbt, DbtBroken
@@ -78,15 +79,19 @@ def opened(
     # dbt runs in the folder of the project.
     schema = None if schema is None else str(Path(schema).resolve())
     database = None if database is None else str(Path(database).resolve())
-    read_project(dbt.opened, settings)
+    kind = read_project(dbt.opened, settings).database
     database = database or (None if schema else dbt.opened.get("database"))
     tables: Sequence[Mapping[str, Any]] = ()
     try:
         made_ready(dbt)
-        if schema or database:
+        read = kind.tables(schema, database)
+        if read is not None:
+            tables = read
+        elif schema or database:
             tables = dbt.ask("tables", script=schema, database=database)["tables"]
-        tables = [*tables, *dbt.ask("target_tables")["tables"]]
-        answer = with_raw_names(dbt.opened, _compiled(dbt), tables)
+        seeds = dbt.ask("target_tables")
+        tables = [*tables, *(seeds.get("tables") or described(seeds.get("script", ""), kind.dialect))]
+        answer = with_raw_names(dbt.opened, _compiled(dbt), tables, kind)
         project = with_sources(read_project(answer, settings), answer, tables, settings)
         made_ready(dbt, project.schemas)
     except DbtBroken as error:
@@ -101,14 +106,17 @@ def _compiled(dbt: Dbt) -> dict[str, str]:
 
 
 def with_raw_names(
-    answer: Mapping[str, Any], texts: Mapping[str, str], tables: Iterable[Mapping[str, Any]]
+    answer: Mapping[str, Any],
+    texts: Mapping[str, str],
+    tables: Sequence[Mapping[str, Any]],
+    kind: Database,
 ) -> Mapping[str, Any]:
     """The driver's answer in which tables that models name without `source` are sources too."""
     known = {plain(each["relation"] or "") for each in (*answer["sources"], *answer["nodes"])}
     sources = {}
     nodes = []
     for node in answer["nodes"]:
-        names = named_relations(texts[node["id"]]) if node["id"] in texts else frozenset[str]()
+        names = named_relations(texts[node["id"]], kind.dialect) if node["id"] in texts else frozenset[str]()
         raw = [
             table
             for table in tables
@@ -117,23 +125,22 @@ def with_raw_names(
             and not any(ends_with(each, name) for each in known)
         ]
         for table in raw:
-            relation = f'"{table["schema"]}"."{table["name"]}"'
+            relation = kind.named(table["schema"], table["name"])
             sources[relation] = {
                 "id": f"raw.{relation}",
                 "name": f"{table['schema']}.{table['name']}",
                 "schema": table["schema"],
                 "identifier": table["name"],
                 "relation": relation,
-                "external": False,
             }
-        parents = [f'raw."{table["schema"]}"."{table["name"]}"' for table in raw]
+        parents = [f"raw.{kind.named(table['schema'], table['name'])}" for table in raw]
         nodes.append({**node, "parents": [*node["parents"], *dict.fromkeys(parents)]})
     return {**answer, "nodes": nodes, "sources": [*answer["sources"], *sources.values()]}
 
 
 def made_ready(dbt: Dbt, schemas: Iterable[str] = ()) -> None:
     """Makes the schemas of the sources, and further ones, and loads the seeds. Raises DbtBroken."""
-    named = {str(source["schema_relation"]) for source in dbt.opened["sources"] if not source["external"]}
+    named = {str(source["schema_relation"]) for source in dbt.opened["sources"]}
     dbt.execute([f"CREATE SCHEMA IF NOT EXISTS {name}" for name in sorted(named.union(schemas))])
     if any(node["kind"] == "seed" for node in dbt.opened["nodes"]):
         dbt.ask("run", command=["seed"])
@@ -269,7 +276,7 @@ def _reads(project: Project, answer: Mapping[str, Any], texts: Mapping[str, str]
     found = {}
     for id_, model in project.models.items():
         text = (answer["results"].get(id_) or {}).get("compiled") or texts.get(id_)
-        read = read_text(text, plain(model.relation)) if text else None
+        read = read_text(text, plain(model.relation), project.database.dialect) if text else None
         if read is not None:
             found[id_] = read
     return found

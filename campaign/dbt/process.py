@@ -92,19 +92,20 @@ def vars_at(text: str | None, now: dt.datetime) -> str | None:
 
 
 @contextmanager
-def dbt_process(target: Target, folder: Path | None = None) -> Iterator[Dbt]:
+def dbt_process(target: Target, beside: Dbt | None = None) -> Iterator[Dbt]:
     """dbt with the project open, until the end of the block.
 
-    `folder`: that of another process, whose databases it shares; else one of its own, in memory where the
-    machine has such a file system. Raises CampaignError: there is no such Python, or dbt refuses the project.
+    `beside`: another process, whose databases it shares; else they are its own, in memory where the machine
+    has such a file system. Raises CampaignError: there is no such Python, or dbt refuses the project.
     """
     memory = Path("/dev/shm")
     place = str(memory) if os.access(memory, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="dvs-dbt-", dir=place) as made:
-        folder = folder or Path(made)
+        folder = Path(made) if beside is None else beside.folder
         # -c, because the folder of a script would stand before the libraries of that Python.
         command = [target.python, "-c", DRIVER.read_text(encoding="utf-8")]
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        environment |= {} if beside is None else beside.opened["share"]
         try:
             with child(command, environment) as process:
                 opening = Dbt(process, target, folder, {})

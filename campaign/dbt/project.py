@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from campaign.dbt.databases import DATABASES, Database
 from campaign.dbt.kinds import Promised, promised
 from campaign.errors import CampaignError
 
@@ -104,6 +105,7 @@ class Project:
     selected: tuple[str, ...]
     dbt: str = ""
     ancestors: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    database: Database = DATABASES["duckdb"]
 
     @property
     def schemas(self) -> frozenset[str]:
@@ -182,7 +184,8 @@ def read_project(answer: Mapping[str, Any], settings: Mapping[str, Any]) -> Proj
     selected = tuple(id_ for id_, m in models.items() if id_ in chosen and m.materialized != "ephemeral")
     if not selected:
         raise CampaignError("the project has no model that is selected; check --select")
-    return Project({}, models, selected, str(answer["dbt"]), ancestors)
+    database = DATABASES[answer["profile"]["type"]]
+    return Project({}, models, selected, str(answer["dbt"]), ancestors, database)
 
 
 def _left_out(node: Mapping[str, Any], config: Mapping[str, Any], key: Any) -> str:
@@ -246,12 +249,6 @@ def with_sources(
     tables = list(tables)
     wanted = frozenset().union(*(project.ancestors[model] for model in project.selected))
     found: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
-    external = [each["name"] for each in answer["sources"] if each["id"] in wanted and each["external"]]
-    if external:
-        raise CampaignError(
-            f"source {external[0]} is read from a file or by a plugin, which trials cannot change; "
-            "leave out the models above it by --select"
-        )
     for each in [*answer["sources"], *(node for node in answer["nodes"] if node["kind"] == "seed")]:
         if each["id"] in wanted:
             found[each["id"]] = (each, table_of(each, tables))

@@ -55,13 +55,13 @@ class Roles:
 
 def plain(relation: str) -> str:
     """A relation's name in lower case without quotes."""
-    return relation.replace('"', "").lower()
+    return relation.replace('"', "").replace("`", "").lower()
 
 
-def read_text(text: str, itself: str) -> TextRead | None:
+def read_text(text: str, itself: str, dialect: str = "duckdb") -> TextRead | None:
     """What a compiled text reads; `itself`: the relation of its model. None where sqlglot cannot read it."""
     try:
-        tree = parse_one(text, read="duckdb")
+        tree = parse_one(text, read=dialect)
         root = build_scope(tree)
     except (SqlglotError, RecursionError):
         return None
@@ -92,10 +92,10 @@ def relation_of(table: exp.Table) -> str:
     return ".".join(part.name for part in table.parts)
 
 
-def named_relations(text: str) -> frozenset[str]:
+def named_relations(text: str, dialect: str) -> frozenset[str]:
     """The relations that a compiled text names, in lower case, but for its CTEs."""
     try:
-        tree = parse_one(text, read="duckdb")
+        tree = parse_one(text, read=dialect)
     except (SqlglotError, RecursionError):
         return frozenset()
     inner = {each.alias.lower() for each in tree.find_all(exp.CTE)}

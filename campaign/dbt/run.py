@@ -16,11 +16,6 @@ from campaign.dbt.snapshots import Versions, law
 from campaign.dbt.trials import Contents, Round, Trial, load_statements
 from campaign.errors import CampaignError
 
-RELATIONS = """
-SELECT database_name, schema_name, table_name, 'TABLE' FROM duckdb_tables() UNION ALL
-SELECT database_name, schema_name, view_name, 'VIEW' FROM duckdb_views() WHERE NOT internal"""
-"""Every table and view of the target, with what it is."""
-
 
 class Rejected(Exception):
     """A trial is none: the database refuses its rows, or a run ended before it could be disturbed."""
@@ -133,7 +128,7 @@ class Runner:
             raise Rejected(f"the run ended before statement {each.stop_at}")
         second: dict[str, Any] | None = None
         try:
-            with dbt_process(self.dbt.target, self.dbt.folder) as other:
+            with dbt_process(self.dbt.target, self.dbt) as other:
                 second = replace(self, dbt=other).build(models, at=each.at)
                 late = next(iter(failures(second).values()), "")
         except (DbtBroken, CampaignError) as error:
@@ -191,17 +186,16 @@ class Runner:
     def clear(self, models: Sequence[Model], *, snapshots: bool) -> None:
         """Drops the tables and views of models, so that the next run is their first."""
         chosen = [model for model in models if model.relation and (snapshots or not model.is_snapshot)]
-        listed = self.dbt.ask("rows", queries={"all": RELATIONS})["answers"]["all"]
-        if "error" in listed:
-            raise DbtBroken(listed["error"])
-        kinds = {f'"{d}"."{s}"."{n}"'.lower(): kind for d, s, n, kind in listed["rows"]}
-        drops = [
-            f"DROP {kinds[model.relation.lower()]} {model.relation}"
-            for model in reversed(chosen)
-            if model.relation.lower() in kinds
-        ]
+        database = self.project.database
+        listed = []
+        if database.listing is not None:
+            answer = self.dbt.ask("rows", queries={"all": database.listing})["answers"]["all"]
+            if "error" in answer:
+                raise DbtBroken(answer["error"])
+            listed = answer["rows"]
         # What reads others goes first: a database may keep a table to which a foreign key refers.
-        self.dbt.execute(drops)
+        relations = {model.relation: model.materialized for model in reversed(chosen)}
+        self.dbt.execute(database.drop(relations, listed))
 
     def contents(self, models: Sequence[Model]) -> dict[str, Table]:
         """The contents of the models that have a table."""

@@ -13,9 +13,6 @@ from campaign.dbt.trials import Change, Contents, Put, Row, Trial
 from shrink.loop import Candidates, Smallest, smallest
 from shrink.reduction import chunks
 
-ATTEMPTS = 40
-"""The most runs for one difference; trials are small, so that most need fewer."""
-
 
 def shrink(project: Project, base: dt.date, trial: Trial, fails: Callable[[Trial], bool]) -> Smallest[Trial]:
     """The smallest trial of the same kind for which `fails` holds, as it does for this one.
@@ -32,7 +29,7 @@ def shrink(project: Project, base: dt.date, trial: Trial, fails: Callable[[Trial
         _fewer_rows,
         lambda smaller: _plainer_values(project, base, smaller),
     )
-    return smallest(trial, reductions, failing, ATTEMPTS)
+    return smallest(trial, reductions, failing, project.database.attempts)
 
 
 def _fewer_rounds(trial: Trial) -> Iterator[Trial]:

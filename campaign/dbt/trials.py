@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from campaign.dbt.databases import Written
 from campaign.dbt.kinds import ChangeKind
 from campaign.dbt.project import Project, SourceColumn
 from campaign.dbt.rows import NEWEST, NULL
@@ -105,14 +106,8 @@ def load_statements(project: Project, contents: Contents, sources: Sequence[str]
     statements = []
     for id_ in sources:
         source = project.sources[id_]
-        columns = [*source.columns, *([NEW_COLUMN] if id_ in contents.widened else [])]
-        parts = [f'"{c.name}" {c.type}{" NOT NULL" if c.required else ""}' for c in columns]
-        parts += [
-            check if check.upper().startswith("CHECK") else f"CHECK ({check})" for check in source.checks
-        ]
-        statements.append(f"CREATE OR REPLACE TABLE {source.relation} ({', '.join(parts)})")
+        of_table = [*source.columns, *([NEW_COLUMN] if id_ in contents.widened else [])]
+        columns = [(column.name, column.type, column.required) for column in of_table]
         rows = [row + (NULL,) * (len(columns) - len(row)) for row in contents.rows.get(id_, {}).values()]
-        if rows:
-            values = ", ".join(f"({', '.join(row)})" for row in rows)
-            statements.append(f"INSERT INTO {source.relation} VALUES {values}")
+        statements += project.database.write(Written(source.relation, columns, source.checks, rows))
     return statements

@@ -27,12 +27,17 @@ PROJECT = 'name: shop\nversion: "1.0"\nprofile: shop\nflags: {send_anonymous_usa
 PROFILE = "shop: {target: dev, outputs: {dev: {type: duckdb, path: shop.duckdb}}}\n"
 SOURCES = """
 sources:
-  - {name: raw, schema: main, tables: [{name: orders, config: {event_time: made_at}}]}
+  - name: raw
+    schema: main
+    tables:
+      - {name: orders, config: {event_time: made_at}}
+      - {name: files, meta: {external_location: "s3://nowhere/*.parquet"}}
 """
 SCHEMA = """
 CREATE SCHEMA nowhere_else;
 CREATE TABLE nowhere_else.unused (a INTEGER);
 CREATE TABLE orders (id INTEGER PRIMARY KEY, amount DECIMAL(10,2), made_at TIMESTAMP);
+CREATE TABLE files (id INTEGER PRIMARY KEY);
 CREATE TABLE web.visits (id INTEGER PRIMARY KEY, page VARCHAR);
 """
 
@@ -78,16 +83,20 @@ def test_batches_follow_the_clock_of_the_trial(tmp_path: Path) -> None:
     assert "missing after the incremental runs:" in ran.stdout
 
 
-def test_vars_follow_the_clock_and_raw_names_are_sources(tmp_path: Path) -> None:
+def test_vars_follow_the_clock_and_raw_names_and_files_are_sources(tmp_path: Path) -> None:
     by_var = (
         "{{ config(materialized='incremental', unique_key='id') }} "
         "select * from {{ source('raw', 'orders') }}"
         "{% if is_incremental() %} where made_at >= cast('{{ var('run_date') }}' as date) - 40 {% endif %}"
     )
     named = "{{ config(materialized='incremental', unique_key='id') }} select id, page from web.visits"
+    in_files = (
+        "{{ config(materialized='incremental', unique_key='id') }} select * from {{ source('raw', 'files') }}"
+    )
     words = ("--vars", "{run_date: '{now:%Y-%m-%d}'}", "--trials", "2", *kinds("appended", "deleted"))
-    found = judged(tmp_path, {"by_var": by_var, "named": named}, *words, expected=ExitCode.OK)
-    for model in ("by_var", "named"):
+    models = {"by_var": by_var, "named": named, "in_files": in_files}
+    found = judged(tmp_path, models, *words, expected=ExitCode.OK)
+    for model in models:
         cells = found["models"][model]["changes"]
         assert (cells["appended"]["verdict"], cells["deleted"]["verdict"]) == ("equal", "differs")
 
