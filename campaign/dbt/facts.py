@@ -206,6 +206,7 @@ def _domains(project: Project, reads: Mapping[str, TextRead], raw: Iterable[str]
         {name: frozenset(others) for name, others in links.items()},
         renamed,
         clock_scale(of_clocks),
+        frozenset[str]().union(*(read.times for read in reads.values())),
     )
 
 

@@ -33,7 +33,7 @@ class TextRead:
     `driving`: those whose rows become its rows; `joined`: those that are only joined or looked up.
     `filtered`: columns that are compared with the model itself. `constants`: literals by column name.
     `links`: names of columns that are compared with one another. `renames`: other names of columns, each with
-    the column. `timed`: a condition depends on the time.
+    the column. `timed`: a condition depends on the time. `times`: columns that are read as dates or times.
     """
 
     driving: frozenset[str]
@@ -43,6 +43,7 @@ class TextRead:
     links: frozenset[tuple[str, str]]
     renames: frozenset[tuple[str, str]]
     timed: bool
+    times: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ def read_text(text: str, itself: str, dialect: str = "duckdb") -> TextRead | Non
         frozenset(links(tree)),
         frozenset(renames(tree)),
         any(TIME.search(each.sql("duckdb")) for each in tree.find_all(*COMPARISONS, exp.Between)),
+        frozenset(read_as_times(tree)),
     )
 
 
@@ -213,6 +215,14 @@ def literals(tree: exp.Expr) -> Iterator[tuple[str, str]]:
                 values = [str(int(text) + step) for step in (0, 1, -1)]
             for name in columns:
                 yield from ((name, value) for value in values)
+
+
+def read_as_times(tree: exp.Expr) -> Iterator[str]:
+    """The names of columns that are cast to a date or timestamp, or parsed as one."""
+    for each in tree.find_all(exp.Cast, exp.TryCast, exp.StrToTime, exp.StrToDate):
+        to = each.to.this if isinstance(each, exp.Cast) else exp.DataType.Type.TIMESTAMP
+        if isinstance(each.this, exp.Column) and to in exp.DataType.TEMPORAL_TYPES:
+            yield each.this.name.lower()
 
 
 def check_literals(check: str) -> list[tuple[str, str]]:

@@ -161,7 +161,7 @@ class Domains:
     """What columns hold. `constants`: literals that the models compare a column's name with.
 
     `links`: by the name of a column, those that it is compared with. `renamed`: by another name, the columns
-    that it may stand for. `scale`: of clocks that are numbers.
+    that it may stand for. `scale`: of clocks that are numbers. `times`: columns that models read as times.
     """
 
     base: dt.date
@@ -169,11 +169,14 @@ class Domains:
     links: Mapping[str, frozenset[str]] = field(default_factory=dict)
     renamed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     scale: int = 1
+    times: frozenset[str] = frozenset()
 
     def draw(self, random: Random, name: str, type_: str, required: bool) -> str:
         """The literal of a random value of a column that is neither key nor clock."""
         if not required and random.random() < NULL_SHARE:
             return NULL
+        if name.lower() in self.times and type_.startswith("VARCHAR"):
+            return Clock(type_, self.base).literal(NEWEST - 60 * random.randint(1, 3))
         constants = [each for each in self.constants.get(name.lower(), ()) if may_hold(type_, each)]
         if constants and random.random() < 0.6:
             return random.choice(constants)

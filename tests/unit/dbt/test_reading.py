@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import replace
+from random import Random
 
 import pytest
 
@@ -19,6 +20,7 @@ from campaign.dbt.reading import (
     roles,
     with_clocks,
 )
+from campaign.dbt.rows import Domains
 from tests.unit.dbt.projects import BY_COUNTRY, CUSTOMERS, ORDERS, SHOP, model
 
 ITSELF = "shop.main.by_country"
@@ -61,6 +63,16 @@ def test_constants_come_with_their_neighbours() -> None:
     found = read("select case when amount > 5 then 1 end from shop.main.orders where kind like 'wine%'")
     assert set(found.constants["amount"]) >= {"4", "5", "6"}
     assert found.constants["kind"] == ("'winea'",)
+
+
+def test_texts_that_are_read_as_times_are_known() -> None:
+    found = read(
+        "select cast(a as timestamp), b::date, strptime(c, '%Y'), cast(d as integer) from shop.main.orders"
+    )
+    assert found.times == {"a", "b", "c"}
+    domains = Domains(dt.date(2024, 1, 1), {"a": ("'x'",)}, times=found.times)
+    drawn = {domains.draw(Random(number), "A", "VARCHAR", required=True) for number in range(20)}
+    assert drawn == {f"'2024-02-14 {hour}:00:00'" for hour in (21, 22, 23)}
 
 
 @pytest.mark.parametrize(
