@@ -285,8 +285,11 @@ def _begin(stop: ProcessEvent, dies_by_interrupt: bool) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-MOST_MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
-"""Bytes that a worker process may hold: an engine that leaks gets a new one, and the scenario runs again."""
+MOST_MEMORY = max(2 << 30, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4)
+"""Bytes that a worker process may hold: an engine that leaks gets a new one, and the scenario runs again.
+
+At least 2 GiB, so that a small machine does not take many databases in one scenario for a leak.
+"""
 
 
 def _memory() -> int:
