@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "compare": ("compare", "Compare two configurations or versions."),
         "runs": ("runs", "List past runs and how their speed changed."),
         "check": ("histories.check", "Tell which isolation levels histories satisfy."),
+        "record": ("histories.record", "Run clients on a database; judge what they saw."),
         "convert": ("histories.convert", "Write histories as notation, JSON or Parquet."),
         "dbt": ("dbt", "Compare dbt models with their full refresh."),
         "audit": ("audit", "Compare a deployed account with its queries."),

@@ -1,0 +1,180 @@
+"""`dvs record`: concurrent clients on a real database, what they saw as a file, and the verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from campaign.cli.histories.check import command as check
+from campaign.cli.options import Duration
+from campaign.cli.progress import waiting
+from campaign.errors import CampaignError
+from campaign.exit_codes import ExitCode
+from campaign.files import write_text
+from dvs_model.clients.variants import VARIANTS
+from dvs_model.theory.levels import BY_NAME
+
+if TYPE_CHECKING:
+    from protocols.recording.clients import Load, Recording
+    from protocols.recording.database import Promise
+
+WORDS = ("append", "register", "bank", "predicate")
+
+
+@click.command()
+@click.argument("url")
+@click.option("--workload", type=click.Choice(WORDS), default="append", show_default=True)
+@click.option("--clients", type=click.IntRange(1, 64), default=8, show_default=True)
+@click.option("--seconds", type=Duration(), default="30", show_default=True, help="How long they run.")
+@click.option("--isolation", metavar="LEVEL", help="The database's isolation level.  [its strongest one]")
+@click.option(
+    "--rate",
+    type=click.FloatRange(0),
+    default=0.0,
+    metavar="N",
+    help="Transactions a second of all clients.  [as many as it can]",
+)
+@click.option(
+    "--transactions",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Stop after so many.  [the time alone counts]",
+)
+@click.option(
+    "--keys",
+    type=click.IntRange(2, 10_000),
+    default=8,
+    show_default=True,
+    help="Keys that are used at a time.",
+)
+@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--kill", type=Duration(), help="Break the connection of a client every so often.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("history.edn"), show_default=True)
+@click.option("--check/--no-check", "judged", default=True, show_default=True, help="Judge it at once.")
+@click.option(
+    "--level",
+    "names",
+    multiple=True,
+    metavar="LEVEL",
+    help="A level that must hold, as of `dvs check`.  [what the database promises]",
+)
+@click.option("--json", "as_json", is_flag=True, help="The verdicts as one JSON object.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    url: str,
+    workload: str,
+    clients: int,
+    seconds: float,
+    isolation: str | None,
+    rate: float,
+    transactions: int,
+    keys: int,
+    seed: int,
+    kill: float | None,
+    out: Path,
+    judged: bool,
+    names: tuple[str, ...],
+    as_json: bool,
+) -> ExitCode:
+    """Run random transactions of concurrent clients on a database, record what they see, and judge it.
+
+    URL: postgresql://USER@HOST/DATABASE, sqlite:///FILE or duckdb:///FILE; the first word alone starts a
+    database for the run. All is done in a schema, database or new file called dvs_recording, which is removed
+    at the end. Exit status as of `dvs check`.
+    """
+    from protocols.recording.clients import Load
+    from protocols.recording.workloads import WORKLOADS
+
+    wrong = [name for name in names if name not in BY_NAME and name not in VARIANTS]
+    if wrong:
+        raise CampaignError(f"there is no level {wrong[0]}; take one of {', '.join((*BY_NAME, *VARIANTS))}")
+    run = Load(
+        workload=WORKLOADS[workload],
+        clients=clients,
+        seconds=seconds,
+        rate=rate,
+        keys=keys,
+        seed=seed,
+        transactions=transactions,
+        kill=kill or 0.0,
+    )
+    recording, promise = _recorded(url, isolation, run)
+    _write(recording, out)
+    if not as_json:
+        click.echo(_summary(recording, out))
+    if recording.interrupted or not judged:
+        return ExitCode.UNKNOWN if recording.interrupted else ExitCode.OK
+    options = [part for name in names or promised(run, promise) for part in _asked(name)]
+    # The recorder notes every write, so a value that nobody has written was never committed.
+    options += ["--complete", *(["--json"] if as_json else [])]
+    with check.make_context("check", [str(out), *options], ctx) as inner:
+        code = check.invoke(inner)
+    assert isinstance(code, ExitCode)
+    return code
+
+
+def _recorded(url: str, isolation: str | None, run: Load) -> tuple[Recording, Promise]:
+    """Returns a recording, and what the database promises. Raises CampaignError."""
+    from campaign.protocols.databases import opened
+    from protocols.recording.clients import recorded
+    from protocols.recording.database import RecordingError
+
+    try:
+        with waiting("recording"), opened(url, isolation) as database:
+            return recorded(database, run), database.levels[database.isolation]
+    except RecordingError as error:
+        raise CampaignError(str(error)) from error
+
+
+def _write(recording: Recording, out: Path) -> None:
+    from protocols.recording.edn import edn
+
+    write_text(out, "".join(edn(recording)))
+
+
+def promised(run: Load, promise: Promise) -> tuple[str, ...]:
+    """Returns the levels by which a recording is judged, as far as its workload can decide them."""
+    adya, clients = promise.value
+    named = {adya: run.workload.adya, clients: run.workload.clients}
+    return tuple(name for name, decided in named.items() if name and decided)
+
+
+def _asked(name: str) -> tuple[str, ...]:
+    return ("--level", name) if name in BY_NAME else ("--client-level", name)
+
+
+def _summary(recording: Recording, out: Path) -> str:
+    from collections import Counter
+
+    from protocols.recording.clients import Outcome
+
+    ends = [each for each in recording.moments if each.outcome is not Outcome.INVOKE]
+    counts = Counter(each.outcome.value for each in ends)
+    errors = Counter(each.error for each in ends if each.error)
+    seconds = recording.moments[-1].nanoseconds / 1e9 if recording.moments else 0.0
+    said = ", ".join(f"{name} {count:,}" for name, count in errors.most_common())
+    return (
+        f"recorded {len(ends):,} transactions in {seconds:.1f} s: {counts['ok']:,} ok, "
+        f"{counts['fail']:,} failed, {counts['info']:,} without an answer"
+        + (f" ({said})" if said else "")
+        + f"; {out}"
+        + _bank(recording)
+    )
+
+
+def _bank(recording: Recording) -> str:
+    """Returns a line on the totals that readers of a bank saw; empty for other workloads."""
+    from protocols.recording.workloads import FIRST_BALANCE
+
+    if recording.run.workload.name != "bank":
+        return ""
+    due, totals = FIRST_BALANCE * recording.run.keys, list(recording.totals())
+    wrong = [(moment, total) for moment, total in totals if total != due]
+    example = f", process {wrong[0][0].process} {wrong[0][1]:,}" if wrong else ""
+    return (
+        f"\n{len(wrong):,} of {len(totals):,} readers of all accounts saw another total than {due:,}{example}"
+    )

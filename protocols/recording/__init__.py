@@ -1,0 +1,1 @@
+"""Real databases under random transactions of concurrent clients, recorded as histories."""

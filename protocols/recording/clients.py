@@ -1,0 +1,301 @@
+"""Concurrent clients: each runs its transactions one after the other, and notes what it saw."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import count
+from random import Random
+
+from protocols.recording.database import Aborted, Connection, Database, NoAnswer, RecordingError
+from protocols.recording.workloads import STAMP, Request, Word, Workload, drawn
+
+REST_S = 0.05
+"""Seconds between two looks of the thread that waits for the clients, or for a lost server."""
+
+PATIENCE_S = 20.0
+"""Seconds for which a client tries to connect again."""
+
+
+class Outcome(Enum):
+    """How a transaction ended, in Jepsen's words. INVOKE: it begins. INFO: nobody knows."""
+
+    INVOKE = "invoke"
+    OK = "ok"
+    FAIL = "fail"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One operation and what it gave. `f`: Jepsen's word. `argument`: the key, or (modulus, remainder)."""
+
+    f: str
+    argument: object
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The beginning or end of a transaction as its client saw it; moments are in the order of real time.
+
+    `nanoseconds`: since the run began. `error`: the database's class of it. `places`: of each key written the
+    place of its version among all, as the database has counted.
+    """
+
+    outcome: Outcome
+    process: int
+    ops: tuple[Op, ...]
+    nanoseconds: int
+    error: str = ""
+    places: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """How many transactions of which kind run, and how.
+
+    `rate`: transactions a second of all clients; 0: as many as they can.
+    `transactions`: at which number all clients together stop; 0: only the time ends it. `kill`: seconds
+    between two connections that are broken; 0: none is.
+    """
+
+    workload: Workload
+    clients: int = 8
+    seconds: float = 30.0
+    rate: float = 0.0
+    keys: int = 8
+    seed: int = 1
+    transactions: int = 0
+    kill: float = 0.0
+
+
+@dataclass(slots=True)
+class Recording:
+    """What clients saw. `interrupted`: Ctrl-C has ended it early."""
+
+    run: Load
+    moments: list[Moment] = field(default_factory=list)
+    interrupted: bool = False
+
+    def totals(self) -> Iterator[tuple[Moment, int]]:
+        """Yields the committed readers of all accounts of a bank, each with the total that it saw."""
+        for moment in self.moments if self.run.workload.name == "bank" else ():
+            keys = {op.argument for op in moment.ops if op.f == "r"}
+            if moment.outcome is Outcome.OK and len(keys) == self.run.keys == len(moment.ops):
+                yield moment, sum(int(str(op.value)) % STAMP for op in moment.ops)
+
+
+def recorded(database: Database, run: Load, clock: Callable[[], int] = time.perf_counter_ns) -> Recording:
+    """Runs the clients on a database and returns what they saw.
+
+    Raises RecordingError: the database cannot be used, or does what no database may do to a client.
+    """
+    recording = Recording(run)
+    with database.place(lists=run.workload.lists):
+        whole = _Clients(database, run, recording, clock, clock())
+        whole.load()
+        whole.go()
+    return recording
+
+
+@dataclass(slots=True)
+class _Clients:
+    """The clients of a run. `sessions`: by client the open one. `stop`: they end after their transaction."""
+
+    database: Database
+    run: Load
+    recording: Recording
+    clock: Callable[[], int]
+    began: int
+    sessions: dict[int, Connection] = field(default_factory=dict)
+    stop: threading.Event = field(default_factory=threading.Event)
+    failed: list[BaseException] = field(default_factory=list)
+
+    def _note(self, outcome: Outcome, process: int, ops: tuple[Op, ...], error: str = "",
+              places: tuple[tuple[int, int], ...] = ()) -> None:  # fmt: skip
+        # The clock is read and the moment is added while no other client does either.
+        with _ORDER:
+            self.recording.moments.append(
+                Moment(outcome, process, ops, self.clock() - self.began, error, places)
+            )
+
+    def load(self) -> None:
+        """Writes what the keys hold at first, as a transaction of a process of its own."""
+        first = self.run.workload.first(self.run.keys, self.run.clients)
+        if not first:
+            return
+        session = self.database.session()
+        ops = tuple(Op("w", key, value) for key, value in first.items())
+        process = self.run.clients
+        self._note(Outcome.INVOKE, process, ops)
+        session.begin()
+        places = tuple((key, session.write(key, value)) for key, value in first.items())
+        session.commit()
+        session.close()
+        self._note(Outcome.OK, process, ops, places=places)
+
+    def go(self) -> None:
+        """Lets the clients run until the time is over, or Ctrl-C. Raises RecordingError."""
+        threads = [threading.Thread(target=self._client, args=(each,)) for each in range(self.run.clients)]
+        try:
+            for client in range(self.run.clients):
+                self.sessions[client] = self.database.session()
+            for thread in threads:
+                thread.start()
+            self._wait(threads)
+        except KeyboardInterrupt:
+            self.recording.interrupted = True
+        finally:
+            self.stop.set()
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join()
+            for session in self.sessions.values():
+                session.close()
+        if self.failed:
+            raise self.failed[0]
+
+    def _wait(self, threads: list[threading.Thread]) -> None:
+        """Waits for the clients, and breaks a connection now and then where the run asks for it."""
+        random, due = Random(f"{self.run.seed} kill"), self.run.kill
+        while any(thread.is_alive() for thread in threads):
+            time.sleep(REST_S)
+            if self.run.kill and self._seconds() > due:
+                due += self.run.kill
+                self.sessions[random.randrange(self.run.clients)].sever()
+
+    def _seconds(self) -> float:
+        return (self.clock() - self.began) / 1e9
+
+    def _client(self, client: int) -> None:
+        """Runs the transactions of a client, of which each next one begins after the one before is over."""
+        run, process = self.run, client
+        try:
+            for number in self._numbers(client):
+                steps = drawn(run.workload, run.seed, run.keys, client, run.clients, number)
+                if self._transaction(client, process, steps) is not Outcome.INFO:
+                    continue
+                # As in Jepsen: a process without an answer does nothing any more.
+                process += run.clients + 1
+        except BaseException as error:  # noqa: BLE001  # it is raised again where the run ends
+            self.failed.append(error)
+            self.stop.set()
+
+    def _numbers(self, client: int) -> Iterator[int]:
+        run = self.run
+        for number in count():
+            at = number * run.clients + client
+            if run.transactions and at >= run.transactions:
+                return
+            if run.rate:
+                self.stop.wait(max(0.0, at / run.rate - self._seconds()))
+            if self.stop.is_set() or self._seconds() > run.seconds:
+                return
+            yield number
+
+    def _transaction(self, client: int, process: int, steps: tuple[Request, ...]) -> Outcome:
+        session, ops, places, committing = self.sessions[client], list[Op](), dict[int, int](), False
+        self._note(Outcome.INVOKE, process, asked(steps))
+        try:
+            session.begin()
+            for step in steps:
+                ops.extend(done(session, step, places))
+            committing = True
+            session.commit()
+        except Aborted as error:
+            self._note(Outcome.FAIL, process, asked(steps), str(error))
+            try:
+                session.rollback()
+            except NoAnswer:
+                self._again(client)
+            return Outcome.FAIL
+        except NoAnswer as error:
+            # Without a COMMIT nothing can have been done.
+            outcome = Outcome.INFO if committing else Outcome.FAIL
+            self._note(outcome, process, tuple(ops) if committing else asked(steps), str(error))
+            self._again(client)
+            return outcome
+        self._note(Outcome.OK, process, tuple(ops), places=tuple(places.items()))
+        return Outcome.OK
+
+    def _again(self, client: int) -> None:
+        """Connects a client again. Raises RecordingError: the server does not come back."""
+        self.sessions[client].close()
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                self.sessions[client] = self.database.session()
+                return
+            except RecordingError:
+                if time.monotonic() > end or self.stop.is_set():
+                    raise
+                time.sleep(REST_S)
+
+
+_ORDER = threading.Lock()
+
+
+def asked(steps: tuple[Request, ...]) -> tuple[Op, ...]:
+    """Returns what a transaction asks for, before it has any answer."""
+    words = {Word.APPEND: "append", Word.WRITE: "w", Word.UPDATE: "w", Word.DELETE: "delete"}
+    ops: list[Op] = []
+    for step in steps:
+        match step.word:
+            case Word.READ:
+                ops.append(Op("r", step.key, None))
+            case Word.SELECT:
+                ops.append(Op("rp", (step.key, step.value), None))
+            case Word.MOVE:
+                ops += [Op("r", step.key, None), Op("r", step.value, None)]
+            case _:
+                ops.append(Op(words[step.word], step.key, step.value))
+    return tuple(ops)
+
+
+def done(session: Connection, step: Request, places: dict[int, int]) -> Iterator[Op]:
+    """Does a step and yields what it gave; `places` gets the place of each version written."""
+    key, value = step.key, step.value
+    place: int | None = None
+    match step.word:
+        case Word.READ:
+            yield Op("r", key, session.read(key).value)
+            return
+        case Word.SELECT:
+            yield Op("rp", (key, value), session.select(key, value))
+            return
+        case Word.MOVE:
+            yield from _moved(session, step, places)
+            return
+        case Word.APPEND:
+            place, op = session.append(key, value), Op("append", key, value)
+        case Word.WRITE:
+            place, op = session.write(key, value), Op("w", key, value)
+        case Word.UPDATE:
+            place, op = session.update(key, value), Op("w", key, value)
+        case Word.DELETE:
+            place, op = session.delete(key), Op("delete", key, None)
+    if place is None:
+        yield Op("r", key, None)
+    else:
+        places[key] = place
+        yield op
+
+
+def _moved(session: Connection, step: Request, places: dict[int, int]) -> Iterator[Op]:
+    """Reads two balances and then writes both, as an application would."""
+    held: dict[int, int] = {}
+    for key in (step.key, step.value):
+        seen = session.read(key).value
+        assert isinstance(seen, int)
+        held[key] = seen
+        yield Op("r", key, seen)
+    if held[step.key] % STAMP < step.amount:
+        return
+    for key, change in ((step.key, -step.amount), (step.value, step.amount)):
+        value = held[key] % STAMP + change + step.stamp * STAMP
+        places[key] = session.write(key, value)
+        yield Op("w", key, value)

@@ -1,0 +1,116 @@
+"""What the recorder asks of a database: a place of its own, and sessions that run transactions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+
+class Promise(Enum):
+    """What an isolation level must keep: as a level of Adya's, and as one that clients can tell.
+
+    Of snapshot isolation, Adya's PL-SI needs to know when the database has begun a transaction.
+    """
+
+    SERIALIZABLE = ("PL-3", "serializable without sessions")
+    SNAPSHOT = ("PL-2+", "snapshot isolation")
+    COMMITTED = ("PL-2", "read committed")
+    UNCOMMITTED = ("PL-1", "")
+
+
+class RecordingError(Exception):
+    """Nothing can be recorded: no server, a wrong password, a level that there is not. One line."""
+
+
+class Aborted(Exception):
+    """The database has refused a transaction, so nothing of it was done; the text is its error class."""
+
+
+class NoAnswer(Exception):
+    """The connection broke: whether a COMMIT that was sent has been done is not known. The text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a client has read of a key. `value`: None if the key is not there; of a list its elements."""
+
+    value: int | tuple[int, ...] | None
+
+
+class Connection(ABC):
+    """One connection. Every method but `close` raises Aborted or NoAnswer.
+
+    What writes returns the place of the new version among those of its key, counted by the database from 1;
+    None: the key was not there, and nothing was written.
+    """
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Begins a transaction at the level of the run."""
+
+    @abstractmethod
+    def read(self, key: int) -> Read:
+        """Reads a key."""
+
+    @abstractmethod
+    def append(self, key: int, value: int) -> int:
+        """Appends an element to the list of a key."""
+
+    @abstractmethod
+    def write(self, key: int, value: int) -> int:
+        """Gives a key a value, whether it is there or not."""
+
+    @abstractmethod
+    def update(self, key: int, value: int) -> int | None:
+        """Gives a key that is there another value."""
+
+    @abstractmethod
+    def delete(self, key: int) -> int | None:
+        """Takes a key away."""
+
+    @abstractmethod
+    def select(self, modulus: int, remainder: int) -> Mapping[int, int]:
+        """Reads all keys whose value has this remainder."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """Commits."""
+
+    @abstractmethod
+    def rollback(self) -> None:
+        """Ends a transaction that was refused."""
+
+    @abstractmethod
+    def sever(self) -> None:
+        """Breaks the connection from this side, whatever it is doing; may be called by another thread."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends the session."""
+
+
+class Database(ABC):
+    """A database at one isolation level.
+
+    `name`: as people call it. `levels`: by its isolation levels what each of them must keep; the first
+    one is the default.
+    """
+
+    name: ClassVar[str]
+    levels: ClassVar[Mapping[str, Promise]]
+    isolation: str
+
+    @abstractmethod
+    def place(self, *, lists: bool) -> AbstractContextManager[None]:
+        """Makes a schema, or a database, of its own for the run, and removes it at the end.
+
+        `lists`: keys hold lists. Raises RecordingError: the server is not there, or the name is taken.
+        """
+
+    @abstractmethod
+    def session(self) -> Connection:
+        """Connects. Raises RecordingError."""

@@ -1,0 +1,178 @@
+"""The recorder: the same transactions for a seed, files that are read back, and mistakes that are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from campaign.protocols.databases import opened
+from dvs import Checked, CheckOptions, Level, judge, read_history
+from dvs_model.checking.check import Holds, Violated
+from protocols.recording import clients
+from protocols.recording.clients import Load, Moment, Op, Outcome, Recording, recorded
+from protocols.recording.database import Connection, NoAnswer, RecordingError
+from protocols.recording.edn import edn, in_order_of_versions
+from protocols.recording.sqlite import Sqlite, SqliteConnection
+from protocols.recording.workloads import WORKLOADS, Request, drawn
+
+RUN = Load(workload=WORKLOADS["append"], clients=3, seconds=60, keys=2, transactions=90)
+
+
+def judged(recording: Recording, folder: Path) -> Checked:
+    file = folder / "history.edn"
+    file.write_text("".join(edn(recording)))
+    return judge(read_history(file), CheckOptions(complete=True))
+
+
+def test_a_seed_gives_the_same_transactions() -> None:
+    for workload in WORKLOADS.values():
+        one, same, other = (
+            [drawn(workload, seed, 4, client, 2, n) for client in (0, 1) for n in range(50)]
+            for seed in (1, 1, 2)
+        )
+        assert one == same != other, workload.name
+
+
+def test_lists_stay_short_because_keys_change() -> None:
+    steps = [step for n in range(2000) for step in drawn(WORKLOADS["append"], 1, 4, 0, 1, n)]
+    appends = [step.key for step in steps if step.word.value == "append"]
+    assert max(appends.count(key) for key in set(appends)) < 80
+
+
+@pytest.mark.parametrize("name", ["append", "register", "bank", "predicate"])
+def test_sqlite_is_serializable(name: str, tmp_path: Path) -> None:
+    with opened("sqlite", None) as database:
+        recording = recorded(database, replace(RUN, workload=WORKLOADS[name]))
+    checked = judged(recording, tmp_path)
+    assert not isinstance(checked.levels[Level.PL_3], Violated)
+    if WORKLOADS[name].adya:
+        assert isinstance(checked.levels[Level.PL_3], Holds)
+    else:
+        assert checked.seen is not None
+        assert checked.seen.client["serializable"][0] == "holds"
+    assert {total for _, total in recording.totals()} <= {200}
+
+
+def test_duckdb_is_not(tmp_path: Path) -> None:
+    with opened("duckdb", None) as database:
+        checked = judged(recorded(database, replace(RUN, transactions=400, clients=6)), tmp_path)
+    assert isinstance(checked.levels[Level.PL_2_PLUS], Holds)
+    assert isinstance(checked.levels[Level.PL_3], Violated)
+
+
+class Forgetful(SqliteConnection):
+    """A connection that breaks after a COMMIT now and then, before its answer has come."""
+
+    commits = 0
+
+    def commit(self) -> None:
+        super().commit()
+        Forgetful.commits += 1
+        if Forgetful.commits % 5 == 0:
+            raise NoAnswer("connection lost")
+
+
+@contextmanager
+def forgetful(folder: Path) -> Iterator[Sqlite]:
+    class Database(Sqlite):
+        def session(self) -> SqliteConnection:
+            return Forgetful(self._connected())
+
+    yield Database(folder / "new.db", "serializable")
+
+
+def test_a_transaction_without_an_answer_may_have_committed(tmp_path: Path) -> None:
+    with forgetful(tmp_path) as database:
+        recording = recorded(database, RUN)
+    assert sum(each.outcome is Outcome.INFO for each in recording.moments) > 5
+    assert isinstance(judged(recording, tmp_path).levels[Level.PL_3], Holds)
+
+
+def test_an_answer_that_never_came_and_is_left_out_is_seen(tmp_path: Path) -> None:
+    """A planted mistake: the recorder loses the transactions without an answer."""
+    with forgetful(tmp_path) as database:
+        recording = recorded(database, RUN)
+    lost = {each.process for each in recording.moments if each.outcome is Outcome.INFO}
+    last = {p: max(n for n, each in enumerate(recording.moments) if each.process == p) for p in lost}
+    begun = {
+        max(n for n, m in enumerate(recording.moments[:end]) if m.process == p) for p, end in last.items()
+    }
+    recording.moments = [
+        each for n, each in enumerate(recording.moments) if n not in begun and n not in last.values()
+    ]
+    assert isinstance(judged(recording, tmp_path).levels[Level.PL_3], Violated)
+
+
+def test_an_answer_of_another_client_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted mistake: now and then a client notes what another one has read."""
+    whole, others, count = clients.done, dict[tuple[int, int], Op](), 0
+
+    def done(session: Connection, step: Request, places: dict[int, int]) -> Iterator[Op]:
+        nonlocal count
+        for op in whole(session, step, places):
+            of_others = [
+                seen for (other, key), seen in others.items() if other != id(session) and key == step.key
+            ]
+            if op.f == "r":
+                count += 1
+                others[id(session), step.key] = op
+            yield of_others[0] if op.f == "r" and of_others and count % 3 == 0 else op
+
+    monkeypatch.setattr(clients, "done", done)
+    with opened("sqlite", None) as database:
+        checked = judged(recorded(database, RUN), tmp_path)
+    assert isinstance(checked.levels[Level.PL_3], Violated)
+
+
+def moment(outcome: Outcome, process: int, place: int = 0) -> Moment:
+    return Moment(outcome, process, (), 10 * process, places=((7, place),) if place else ())
+
+
+def test_an_answer_that_was_noted_late_moves_before_that_of_the_next_writer() -> None:
+    begin = [moment(Outcome.INVOKE, process) for process in (1, 2, 3)]
+    ends = [moment(Outcome.OK, 3, place=3), moment(Outcome.OK, 2, place=2), moment(Outcome.OK, 1, place=1)]
+    moved = in_order_of_versions([*begin, *ends])
+    assert [(each.outcome, each.process) for each in moved[3:]] == [(Outcome.OK, n) for n in (1, 2, 3)]
+    assert [each.nanoseconds for each in moved] == sorted(each.nanoseconds for each in moved)
+
+
+def test_versions_in_a_circle_end_as_well() -> None:
+    one = replace(moment(Outcome.OK, 1), places=((7, 1), (8, 2)))
+    other = replace(moment(Outcome.OK, 2), places=((7, 2), (8, 1)))
+    assert len(in_order_of_versions([one, other])) == 2
+
+
+@pytest.mark.parametrize(
+    ("address", "level", "fact"),
+    [
+        ("oracle://x", None, "names no database"),
+        ("sqlite", "snapshot", "SQLite has no isolation level snapshot; take one of serializable"),
+        ("sqlite:///", None, "names no file"),
+        ("postgresql://127.0.0.1:1/x", None, "PostgreSQL cannot be reached: "),
+        ("duckdb:///no/such/folder/x.db", None, "DuckDB does not make"),
+        ("sqlite:///no/such/folder/x.db", None, "SQLite does not open"),
+    ],
+)
+def test_what_cannot_be_recorded_is_said_in_one_line(address: str, level: str | None, fact: str) -> None:
+    with pytest.raises(RecordingError, match=fact) as raised, opened(address, level) as database:
+        recorded(database, RUN)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
+def test_a_file_that_is_there_is_left_alone_and_a_new_one_is_removed(scheme: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.db"
+    with opened(f"{scheme}:///{file}", None) as database:
+        recorded(database, replace(RUN, transactions=3))
+    assert list(tmp_path.iterdir()) == []
+    file.write_text("mine")
+    with (
+        pytest.raises(RecordingError, match="is not touched"),
+        opened(f"{scheme}:///{file}", None) as database,
+    ):
+        recorded(database, RUN)
+    assert file.read_text() == "mine"
