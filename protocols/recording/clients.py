@@ -60,7 +60,8 @@ class Load:
 
     `rate`: transactions a second of all clients; 0: as many as they can.
     `transactions`: at which number all clients together stop; 0: only the time ends it. `kill`: seconds
-    between two connections that are broken; 0: none is.
+    between two connections that are broken; 0: none is. `refreshers`: clients that refresh views;
+    `plain`: half of their refreshes are not CONCURRENTLY.
     """
 
     workload: Workload
@@ -71,6 +72,8 @@ class Load:
     seed: int = 1
     transactions: int = 0
     kill: float = 0.0
+    refreshers: int = 1
+    plain: bool = False
 
 
 @dataclass(slots=True)
@@ -96,31 +99,86 @@ def recorded(database: Database, run: Load, clock: Callable[[], int] = time.perf
     """
     recording = Recording(run)
     with database.place(lists=run.workload.lists):
-        whole = _Clients(database, run, recording, clock, clock())
+        whole = _Clients(database, run, recording, Crew(run, clock, clock()))
         whole.load()
         whole.go()
     return recording
 
 
 @dataclass(slots=True)
+class Crew:
+    """The threads of a run. `began`: when, by the clock. `stop`: each ends after its transaction."""
+
+    run: Load
+    clock: Callable[[], int]
+    began: int
+    stop: threading.Event = field(default_factory=threading.Event)
+    failed: list[BaseException] = field(default_factory=list)
+
+    def seconds(self) -> float:
+        """Returns for how long the run has been going on."""
+        return (self.clock() - self.began) / 1e9
+
+    def numbers(self, client: int) -> Iterator[int]:
+        """Yields the numbers of the transactions of a client, each when it is due."""
+        run = self.run
+        for number in count():
+            at = number * run.clients + client
+            if run.transactions and at >= run.transactions:
+                return
+            if run.rate:
+                self.stop.wait(max(0.0, at / run.rate - self.seconds()))
+            if self.stop.is_set() or self.seconds() > run.seconds:
+                return
+            yield number
+
+    def work(self, client: Callable[[int], None], meanwhile: Callable[[], None]) -> bool:
+        """Runs all clients; returns whether Ctrl-C has ended them early. Raises what one of them raises."""
+        threads = [
+            threading.Thread(target=self._guarded, args=(client, each)) for each in range(self.run.clients)
+        ]
+        interrupted = False
+        try:
+            for thread in threads:
+                thread.start()
+            while any(thread.is_alive() for thread in threads):
+                time.sleep(REST_S)
+                meanwhile()
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            self.stop.set()
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join()
+        if self.failed:
+            raise self.failed[0]
+        return interrupted
+
+    def _guarded(self, client: Callable[[int], None], number: int) -> None:
+        try:
+            client(number)
+        except BaseException as error:  # noqa: BLE001  # it is raised again where the run ends
+            self.failed.append(error)
+            self.stop.set()
+
+
+@dataclass(slots=True)
 class _Clients:
-    """The clients of a run. `sessions`: by client the open one. `stop`: they end after their transaction."""
+    """The clients of a run. `sessions`: by client the open one."""
 
     database: Database
     run: Load
     recording: Recording
-    clock: Callable[[], int]
-    began: int
+    crew: Crew
     sessions: dict[int, Connection] = field(default_factory=dict)
-    stop: threading.Event = field(default_factory=threading.Event)
-    failed: list[BaseException] = field(default_factory=list)
 
     def _note(self, outcome: Outcome, process: int, ops: tuple[Op, ...], error: str = "",
               places: tuple[tuple[int, int], ...] = ()) -> None:  # fmt: skip
         # The clock is read and the moment is added while no other client does either.
         with _ORDER:
             self.recording.moments.append(
-                Moment(outcome, process, ops, self.clock() - self.began, error, places)
+                Moment(outcome, process, ops, self.crew.clock() - self.crew.began, error, places)
             )
 
     def load(self) -> None:
@@ -139,63 +197,32 @@ class _Clients:
         self._note(Outcome.OK, process, ops, places=places)
 
     def go(self) -> None:
-        """Lets the clients run until the time is over, or Ctrl-C. Raises RecordingError."""
-        threads = [threading.Thread(target=self._client, args=(each,)) for each in range(self.run.clients)]
-        try:
-            for client in range(self.run.clients):
-                self.sessions[client] = self.database.session()
-            for thread in threads:
-                thread.start()
-            self._wait(threads)
-        except KeyboardInterrupt:
-            self.recording.interrupted = True
-        finally:
-            self.stop.set()
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
-            for session in self.sessions.values():
-                session.close()
-        if self.failed:
-            raise self.failed[0]
-
-    def _wait(self, threads: list[threading.Thread]) -> None:
-        """Waits for the clients, and breaks a connection now and then where the run asks for it."""
+        """Lets the clients run. Raises RecordingError."""
         random, due = Random(f"{self.run.seed} kill"), self.run.kill
-        while any(thread.is_alive() for thread in threads):
-            time.sleep(REST_S)
-            if self.run.kill and self._seconds() > due:
+
+        def meanwhile() -> None:
+            """Breaks a connection now and then, where the run asks for it."""
+            nonlocal due
+            if self.run.kill and self.crew.seconds() > due:
                 due += self.run.kill
                 self.sessions[random.randrange(self.run.clients)].sever()
 
-    def _seconds(self) -> float:
-        return (self.clock() - self.began) / 1e9
+        try:
+            for client in range(self.run.clients):
+                self.sessions[client] = self.database.session()
+            self.recording.interrupted = self.crew.work(self._client, meanwhile)
+        finally:
+            for session in self.sessions.values():
+                session.close()
 
     def _client(self, client: int) -> None:
         """Runs the transactions of a client, of which each next one begins after the one before is over."""
         run, process = self.run, client
-        try:
-            for number in self._numbers(client):
-                steps = drawn(run.workload, run.seed, run.keys, client, run.clients, number)
-                if self._transaction(client, process, steps) is not Outcome.INFO:
-                    continue
+        for number in self.crew.numbers(client):
+            steps = drawn(run.workload, run.seed, run.keys, client, run.clients, number)
+            if self._transaction(client, process, steps) is Outcome.INFO:
                 # As in Jepsen: a process without an answer does nothing any more.
                 process += run.clients + 1
-        except BaseException as error:  # noqa: BLE001  # it is raised again where the run ends
-            self.failed.append(error)
-            self.stop.set()
-
-    def _numbers(self, client: int) -> Iterator[int]:
-        run = self.run
-        for number in count():
-            at = number * run.clients + client
-            if run.transactions and at >= run.transactions:
-                return
-            if run.rate:
-                self.stop.wait(max(0.0, at / run.rate - self._seconds()))
-            if self.stop.is_set() or self._seconds() > run.seconds:
-                return
-            yield number
 
     def _transaction(self, client: int, process: int, steps: tuple[Request, ...]) -> Outcome:
         session, ops, places, committing = self.sessions[client], list[Op](), dict[int, int](), False
@@ -231,7 +258,7 @@ class _Clients:
                 self.sessions[client] = self.database.session()
                 return
             except RecordingError:
-                if time.monotonic() > end or self.stop.is_set():
+                if time.monotonic() > end or self.crew.stop.is_set():
                     raise
                 time.sleep(REST_S)
 

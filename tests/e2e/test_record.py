@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -11,6 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from campaign.cli import main
+from protocols.recording import views
+from protocols.recording.postgres import PostgresConnection
 from servers.postgres import PostgresMissing, programs, started
 
 
@@ -32,11 +36,6 @@ def url(address: str) -> str:
 def dvs_record(folder: Path, *arguments: str) -> Result:
     out = ["--out", str(folder / "history.edn")]
     return CliRunner().invoke(main, ["record", *arguments, *out, "--transactions", "400", "--seconds", "60s"])
-
-
-def levels(result: Result) -> dict[str, str]:
-    document = json.loads(result.stdout.splitlines()[-1])
-    return {name: each["verdict"] for name, each in document["levels"].items()}
 
 
 def test_serializable_is(address: str, tmp_path: Path) -> None:
@@ -83,16 +82,94 @@ def test_a_schema_of_that_name_is_not_touched(address: str, tmp_path: Path) -> N
         connection.execute("DROP SCHEMA dvs_recording CASCADE")
 
 
+def test_views_derivations_and_readers(address: str, tmp_path: Path) -> None:
+    """The same run with derivations ignored and honoured, and by kinds of readers."""
+    file = tmp_path / "views.adya"
+    arguments = ["record", url(address), "--workload", "views", "--isolation", "repeatable-read"]
+    arguments += ["--keys", "3"]
+    arguments += ["--transactions", "300", "--seconds", "60s", "--out", str(file), "--json"]
+    found = json.loads(CliRunner().invoke(main, arguments).stdout)
+    assert found["ignored"]["PL-SI"] == found["ignored"]["PL-2+"] == "holds"
+    assert found["honoured"]["PL-2+"] == "violated"
+    assert found["honoured"]["PL-2"] == "holds"
+    assert found["readers"]["one view alone"]["PL-SI"] == "holds"
+    assert found["readers"]["a view and a table"]["PL-2"] == "holds"
+    assert found["readers"]["a view and a table"]["PL-2+"] == "violated"
+    assert set(found["totals"]["two tables"]) == {found["due"]} != set(found["totals"]["a view and a table"])
+    again = CliRunner().invoke(main, ["check", str(file), "--level", "PL-2+"])
+    assert "was derived in" in again.output
+
+
+def test_a_plain_refresh_shows_what_is_newer_than_a_snapshot(address: str, tmp_path: Path) -> None:
+    """It puts a new file into the place of the old one, whatever snapshots there are."""
+    arguments = ["record", url(address), "--workload", "views", "--isolation", "repeatable-read", "--plain"]
+    arguments += ["--transactions", "2000", "--seconds", "60s", "--json", "--out", str(tmp_path / "v.adya")]
+    found = json.loads(CliRunner().invoke(main, arguments).stdout)
+    assert found["ignored"]["PL-SI"] == "violated"
+    assert found["readers"]["two tables"]["PL-SS"] == "holds"
+
+
+def test_serializable_does_not_look_at_materialized_views(address: str) -> None:
+    """The refresh is before the writer, the writer before the reader, the reader before the refresh."""
+    with ExitStack() as stack:
+        setup, refresh, writer, reader = (
+            stack.enter_context(psycopg.connect(address, autocommit=True)) for _ in range(4)
+        )
+        setup.execute("CREATE TABLE stock (n INT); INSERT INTO stock VALUES (5)")
+        setup.execute("CREATE TABLE sold (n INT); INSERT INTO sold VALUES (0)")
+        setup.execute("CREATE MATERIALIZED VIEW left_over AS SELECT 1 AS one, n FROM stock")
+        setup.execute("CREATE UNIQUE INDEX ON left_over (one); UPDATE stock SET n = 4")
+        for session in (refresh, writer, reader):
+            session.execute("BEGIN ISOLATION LEVEL SERIALIZABLE")
+        refresh.execute("SELECT n FROM stock")
+        writer.execute("UPDATE stock SET n = 3")
+        writer.execute("UPDATE sold SET n = 2")
+        writer.execute("COMMIT; BEGIN")
+        assert reader.execute("SELECT n FROM sold").fetchall() == [(2,)]
+        assert reader.execute("SELECT n FROM left_over").fetchall() == [(5,)]
+        reader.execute("COMMIT")
+        refresh.execute("REFRESH MATERIALIZED VIEW CONCURRENTLY left_over")
+        refresh.execute("COMMIT")
+        assert setup.execute("SELECT n FROM left_over").fetchall() == [(4,)]
+        setup.execute("DROP TABLE stock, sold CASCADE")
+
+
+def test_a_refresh_whose_versions_are_read_after_its_commit_is_noticed(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A planted mistake: the refresher commits, and reads in the tables what the view was derived from."""
+    whole = views.contents
+
+    def late(connection: PostgresConnection, view: str) -> views.Contents:
+        seen = whole(connection, view)
+        if connection.execute("SELECT pg_current_xact_id_if_assigned() IS NULL")[0][0]:
+            return seen
+        connection.commit()
+        connection.begin()
+        table = view.removesuffix("_total")
+        rows = connection.execute(f"SELECT k, writer FROM {table} ORDER BY k")
+        return replace(seen, sources=tuple((f"{table}_{key}", writer) for key, writer in rows))
+
+    monkeypatch.setattr(views, "contents", late)
+    arguments = ["record", url(address), "--workload", "views", "--isolation", "read-committed"]
+    arguments += ["--keys", "3"]
+    arguments += ["--transactions", "300", "--seconds", "60s", "--out", str(tmp_path / "views.adya")]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert "saw other versions behind it than the refresh has noted" in result.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "fact"),
     [
+        (("sqlite", "--workload", "views", "--out", "x.adya"), "SQLite has no materialized views"),
         (("postgresql://dvs@127.0.0.1:1/x",), "PostgreSQL cannot be reached"),
         (("postgresql", "--isolation", "chaos"), "has no isolation level chaos"),
         (("postgresql", "--level", "PL-9"), "there is no level PL-9"),
     ],
 )
-def test_bad_input_is_one_line(arguments: tuple[str, ...], fact: str, tmp_path: Path) -> None:
-    result = dvs_record(tmp_path, *arguments)
+def test_bad_input_is_one_line(arguments: tuple[str, ...], fact: str) -> None:
+    result = CliRunner().invoke(main, ["record", *arguments])
     assert result.exit_code == 2
     assert fact in result.output
     assert len(result.output.splitlines()) == 1

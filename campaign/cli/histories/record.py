@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from campaign.cli.histories.check import command as check
+from campaign.cli.histories.recorded_views import record_views
 from campaign.cli.options import Duration
 from campaign.cli.progress import waiting
 from campaign.errors import CampaignError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from protocols.recording.clients import Load, Recording
     from protocols.recording.database import Promise
 
-WORDS = ("append", "register", "bank", "predicate")
+WORDS = ("append", "register", "bank", "predicate", "views")
 
 
 @click.command()
@@ -52,7 +53,15 @@ WORDS = ("append", "register", "bank", "predicate")
 )
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--kill", type=Duration(), help="Break the connection of a client every so often.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("history.edn"), show_default=True)
+@click.option(
+    "--refreshers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Clients that refresh, of the workload views.",
+)
+@click.option("--plain", is_flag=True, help="Half of the refreshes of views are not CONCURRENTLY.")
+@click.option("--out", type=click.Path(path_type=Path), help="The file.  [history.edn; of views .adya]")
 @click.option("--check/--no-check", "judged", default=True, show_default=True, help="Judge it at once.")
 @click.option(
     "--level",
@@ -75,7 +84,9 @@ def command(
     keys: int,
     seed: int,
     kill: float | None,
-    out: Path,
+    refreshers: int,
+    plain: bool,
+    out: Path | None,
     judged: bool,
     names: tuple[str, ...],
     as_json: bool,
@@ -87,13 +98,14 @@ def command(
     at the end. Exit status as of `dvs check`.
     """
     from protocols.recording.clients import Load
+    from protocols.recording.views import VIEWS
     from protocols.recording.workloads import WORKLOADS
 
     wrong = [name for name in names if name not in BY_NAME and name not in VARIANTS]
     if wrong:
         raise CampaignError(f"there is no level {wrong[0]}; take one of {', '.join((*BY_NAME, *VARIANTS))}")
     run = Load(
-        workload=WORKLOADS[workload],
+        workload=VIEWS if workload == "views" else WORKLOADS[workload],
         clients=clients,
         seconds=seconds,
         rate=rate,
@@ -101,7 +113,12 @@ def command(
         seed=seed,
         transactions=transactions,
         kill=kill or 0.0,
+        refreshers=refreshers,
+        plain=plain,
     )
+    out = out or Path("history.adya" if workload == "views" else "history.edn")
+    if workload == "views":
+        return record_views(url, isolation, run, out, names, as_json=as_json)
     recording, promise = _recorded(url, isolation, run)
     _write(recording, out)
     if not as_json:
