@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from campaign.failures.regression import assert_passes
     from campaign.pytest_plugin.assertion import DelayedViewViolated, assert_delayed_view_semantics
     from campaign.pytest_plugin.conformance import AdapterConformance
+    from campaign.pytest_plugin.recorded import recorded
     from campaign.pytest_plugin.scenarios import scenarios_for
     from campaign.runs.campaign import run_campaign
     from campaign.runs.options import CampaignOptions
@@ -61,6 +62,7 @@ MODULES = {
     "campaign.failures.regression": ("assert_passes",),
     "campaign.pytest_plugin.assertion": ("DelayedViewViolated", "assert_delayed_view_semantics"),
     "campaign.pytest_plugin.conformance": ("AdapterConformance",),
+    "campaign.pytest_plugin.recorded": ("recorded",),
     "campaign.pytest_plugin.scenarios": ("scenarios_for",),
     "dvs_model.checking.check": ("Checked", "Holds", "Undecided", "Violated", "check"),
     "dvs_model.errors": ("HistoryError", "RequestError"),
@@ -141,6 +143,7 @@ __all__ = [
     "parse_type",
     "read_histories",
     "read_history",
+    "recorded",
     "run_campaign",
     "run_verdict",
     "scenarios",

@@ -8,6 +8,8 @@ from enum import Enum
 from random import Random
 from types import MappingProxyType
 
+from protocols.recording.database import Promise
+
 APPENDS_OF_A_KEY = 40
 """Elements up to which a list grows, about. Then other keys take over: each read shows the whole list."""
 
@@ -85,6 +87,13 @@ class Draw:
     def value(self, place: int) -> int:
         """Returns a number that nothing else of the run writes, for one of the first ten steps."""
         return self.unique * 10 + place
+
+
+def decided(workload: Workload, promise: Promise) -> tuple[str, ...]:
+    """Returns the levels that a promise names, as far as recordings of a workload decide them."""
+    adya, clients = promise.value
+    named = {adya: workload.adya, clients: workload.clients}
+    return tuple(name for name, told in named.items() if name and told)
 
 
 def drawn(

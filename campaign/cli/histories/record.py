@@ -99,7 +99,7 @@ def command(
     """
     from protocols.recording.clients import Load
     from protocols.recording.views import VIEWS
-    from protocols.recording.workloads import WORKLOADS
+    from protocols.recording.workloads import WORKLOADS, decided
 
     wrong = [name for name in names if name not in BY_NAME and name not in VARIANTS]
     if wrong:
@@ -125,7 +125,7 @@ def command(
         click.echo(_summary(recording, out))
     if recording.interrupted or not judged:
         return ExitCode.UNKNOWN if recording.interrupted else ExitCode.OK
-    options = [part for name in names or promised(run, promise) for part in _asked(name)]
+    options = [part for name in names or decided(run.workload, promise) for part in _asked(name)]
     # The recorder notes every write, so a value that nobody has written was never committed.
     options += ["--complete", *(["--json"] if as_json else [])]
     with check.make_context("check", [str(out), *options], ctx) as inner:
@@ -151,13 +151,6 @@ def _write(recording: Recording, out: Path) -> None:
     from protocols.recording.edn import edn
 
     write_text(out, "".join(edn(recording)))
-
-
-def promised(run: Load, promise: Promise) -> tuple[str, ...]:
-    """Returns the levels by which a recording is judged, as far as its workload can decide them."""
-    adya, clients = promise.value
-    named = {adya: run.workload.adya, clients: run.workload.clients}
-    return tuple(name for name, decided in named.items() if name and decided)
 
 
 def _asked(name: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import dvs
 from campaign.protocols.databases import opened
 from dvs import Checked, CheckOptions, Level, judge, read_history
 from dvs_model.checking.check import Holds, Violated
@@ -176,3 +177,14 @@ def test_a_file_that_is_there_is_left_alone_and_a_new_one_is_removed(scheme: str
     ):
         recorded(database, RUN)
     assert file.read_text() == "mine"
+
+
+def test_a_level_is_asserted_on_a_live_database() -> None:
+    dvs.recorded("sqlite", "predicate", level="PL-3", transactions=60)
+    dvs.recorded("duckdb", level="PL-SI", transactions=60)
+    with pytest.raises(AssertionError, match=r"PL-3: .* present"):
+        dvs.recorded("duckdb", level="PL-3", transactions=400, clients=6, keys=2)
+    with pytest.raises(AssertionError, match="unknown"):
+        dvs.recorded("sqlite", level="PL-SS", transactions=0, seconds=0.0)
+    with pytest.raises(dvs.CampaignError, match="no isolation level"):
+        dvs.recorded("sqlite", isolation="chaos")
