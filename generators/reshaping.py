@@ -20,8 +20,15 @@ KEYED = Promises(keys=((KEY,),), required=(KEY,))
 NEVER_NULL = frozenset({"add", "sub", "mul", "neg", "abs", "concat", "upper", "lower", "trim", "length"})
 """Functions whose result is NULL only where an argument is."""
 
-WIDER = 100
-"""How much longer the time between two steps gets where the statements of a transaction need room."""
+WIDER = (1, 100, 10_000, 1_000_000)
+"""How much longer the time between two steps gets where the statements of a transaction need room.
+
+The first of these factors that is enough: a table that is filled row by row needs the last ones.
+"""
+
+
+MOST_ROWS = 30
+"""Rows of an INSERT that are inserted one by one; thousands of them would be thousands of transactions."""
 
 
 def reshaped(scenario: Scenario, limits: Limits) -> Scenario:
@@ -151,7 +158,8 @@ def _row_by_row(scenario: Scenario) -> Scenario:
             table = tables.get(dml.table)
             keyed = table is not None and table.promises == KEYED
             match dml:
-                case Insert(name, given):
+                case Insert(name, all_rows):
+                    given = all_rows[:MOST_ROWS]
                     changed[number] += [Insert(name, (row,)) for row in given]
                     if table is not None and keyed:
                         rows[name] += [row[table.position(KEY)] for row in given]
@@ -176,8 +184,10 @@ def _of_one_row(dml: Update | Delete, keys: Sequence[Value], at: int) -> Update 
 
 def _apart(scenario: Scenario, limits: Limits) -> Scenario:
     """Each statement in a transaction of its own; times are stretched where there is no room."""
-    for candidate in (scenario, _stretched(scenario)):
-        steps: list[Step] = []
+    candidate, steps = scenario, list[Step]()
+    for factor in WIDER:
+        candidate = scenario if factor == 1 else _stretched(scenario, factor)
+        steps = []
         # Where commits maintain the tables, each is followed by a refresh of every table.
         between, room = 1, True
         for number, step in enumerate(candidate.steps):
@@ -197,19 +207,19 @@ def _apart(scenario: Scenario, limits: Limits) -> Scenario:
     return replace(candidate, steps=tuple(steps))
 
 
-def _stretched(scenario: Scenario) -> Scenario:
+def _stretched(scenario: Scenario, factor: int) -> Scenario:
     def later(step: Step) -> Step:
         match step:
             case Refresh(at, table, timestamp, killed):
-                return Refresh(at * WIDER, table, timestamp * WIDER, killed)
+                return Refresh(at * factor, table, timestamp * factor, killed)
             case Commit() | Create() | Drop():
-                return replace(step, at=step.at * WIDER)
+                return replace(step, at=step.at * factor)
             case _:
-                return replace(step, at=step.at * WIDER)
+                return replace(step, at=step.at * factor)
 
     def lagging(definition: Definition) -> Definition:
         if isinstance(definition, DynamicTable) and definition.target_lag is not None:
-            return replace(definition, target_lag=definition.target_lag * WIDER)
+            return replace(definition, target_lag=definition.target_lag * factor)
         return definition
 
     return replace(
