@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
@@ -77,7 +78,9 @@ class Turso(Adapter):
             for text in ("BEGIN", *transaction.sql, "COMMIT"):
                 self._run(text)
         except Exception as error:
-            self._run("ROLLBACK")
+            # Some errors have ended the transaction already; then Turso refuses the ROLLBACK.
+            with suppress(Exception):
+                self._run("ROLLBACK")
             raise RefreshFailed(str(error)) from error
 
     def refresh(self, table: str, timestamp: int) -> None:
