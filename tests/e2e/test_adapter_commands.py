@@ -104,7 +104,7 @@ def test_an_unknown_adapter_is_one_line(command: str, tmp_path: Path) -> None:
 
 def test_an_unknown_tier_names_adapters_too() -> None:
     assert (
-        "rules, spark, spark-stock, delta, delta-stock, all or adapter:NAME"
+        "rules, spark, spark-stock, delta, delta-stock, all, engines or adapter:NAME"
         in dvs("fuzz", "--tier", "nope").stderr
     )
     assert "adapter:NAME" in dvs("fuzz", "--help").stdout

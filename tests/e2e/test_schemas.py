@@ -36,6 +36,7 @@ PRINTED = {
     "protocol-read-committed-explore": "protocol read-committed {script} --explore --most 3 --json",
     "soak": "soak --hours 0.1 --tables 3 --fault resume-from-now --attempts 2 --out {out}/soak.json --json",
     "verify-groups": "verify groups --runs 2 --json",
+    "verify-rules-unbounded": "verify rules --unbounded --quick --operator filter --json",
     "verify-rules": "verify rules --operator filter --fault filter-drops-old-half --quick --json",
 }
 """By schema a command that is quick."""

@@ -87,7 +87,7 @@ def assert_within(scenario: Scenario, limits: Limits) -> None:
                 assert truth.broken_promise(dml.table, commit.at) == ""
                 if limits.single_rows:
                     before, after = (
-                        set(truth.source_rows(dml.table, at)) for at in (commit.at - 1, commit.at)
+                        set(map(repr, truth.source_rows(dml.table, at))) for at in (commit.at - 1, commit.at)
                     )
                     assert len(commit.statements) > 1 or max(len(before - after), len(after - before)) <= 1
 

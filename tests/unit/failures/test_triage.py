@@ -121,7 +121,9 @@ def campaign(monkeypatch: pytest.MonkeyPatch) -> Callable[..., RunSummary]:
     """
     passes = replace(LINGERS, name="nothing lingers", steps=LINGERS.steps[:2])
     for module in (runner, campaigns):
-        monkeypatch.setattr(module, "scenario_at", lambda seed, profile, index: (passes, LINGERS)[index])
+        monkeypatch.setattr(
+            module, "scenario_at", lambda seed, profile, index, cut=None: (passes, LINGERS)[index]
+        )
     monkeypatch.setitem(TIERS, "rules", replace(TIERS["rules"], processes=False))
 
     def run(out: Path, rules: IgnoreRules = IgnoreRules()) -> RunSummary:

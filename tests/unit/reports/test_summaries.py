@@ -37,7 +37,7 @@ def test_the_json_has_its_keys_and_every_outcome_class() -> None:
         ),
         *("seconds", "interrupted", "time_split", "failures", "format", "version", "started"),
         *("judgements", "changes", "amplification", "groups", "ignore_rules", "wanted"),
-        "definitions_judged",
+        *("definitions_judged", "cost", "refusals"),
     }
     assert set(data["outcomes"]) == {outcome.value for outcome in OutcomeClass}
     assert sum(data["outcomes"].values()) == data["scenarios"] == 1000
