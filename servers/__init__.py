@@ -1,1 +1,6 @@
 """Processes beside ours: PostgreSQL of Debian (`postgres`), and any that answers in JSON lines (`child`)."""
+
+from pkgutil import extend_path
+
+# A folder of this name in a user's project, without an __init__.py, keeps its own modules importable.
+__path__ = extend_path(__path__, __name__)
