@@ -35,10 +35,12 @@ def smaller_texts(query: Verbatim, known: Catalog, *, columns: bool) -> Iterator
     except SqlglotError:
         return
     names = {name: [column.name for column in of] for name, of in known.items()}
+    # Behind a star the columns of a relation are the query's own: none may go, nor may a relation.
+    starred = any(block.is_star for block in tree.find_all(exp.Select))
     for number, node in enumerate(tree.walk()):
-        for edit in _edits(node, names):
+        for edit in _edits(node, names, starred):
             yield from _edited(query, tree, partial(_at, number, edit), names)
-    if columns and isinstance(tree, exp.Select) and not tree.is_star and len(query.columns) > 1:
+    if columns and not starred and 1 < len(query.columns) == len(getattr(tree, "selects", ())):
         for place in reversed(range(len(query.columns))):
             fewer = replace(query, columns=(*query.columns[:place], *query.columns[place + 1 :]))
             yield from _edited(fewer, tree, partial(_drop, "expressions", place), names)
@@ -118,8 +120,8 @@ def _at(number: int, edit: Edit, tree: exp.Expr) -> None:
     edit(list(tree.walk())[number])
 
 
-def _edits(node: exp.Expr, names: Mapping[str, Sequence[str]]) -> Iterator[Edit]:
-    """What may be taken from a node."""
+def _edits(node: exp.Expr, names: Mapping[str, Sequence[str]], starred: bool) -> Iterator[Edit]:
+    """What may be taken from a node. `starred`: some block of the text has a star."""
     match node:
         case exp.Where() | exp.Having() | exp.Qualify():
             yield lambda clause: clause.pop()
@@ -133,19 +135,22 @@ def _edits(node: exp.Expr, names: Mapping[str, Sequence[str]]) -> Iterator[Edit]
             for place in range(len(node.expressions) if len(node.expressions) > 1 else 0):
                 yield partial(_drop, "expressions", place)
         case exp.Select():
-            yield from _edits_of_block(node, names)
+            yield from _edits_of_block(node, names, starred)
         case _:
             return
 
 
-def _edits_of_block(select: exp.Select, names: Mapping[str, Sequence[str]]) -> Iterator[Edit]:
+def _edits_of_block(select: exp.Select, names: Mapping[str, Sequence[str]], starred: bool) -> Iterator[Edit]:
     for place, join in enumerate(select.args.get("joins") or ()):
+        # A column that USING or NATURAL merges has the type in which both sides meet.
+        if starred or join.args.get("using") or join.method:
+            continue
         yield partial(_drop_join, place, tuple(names.get(join.this.name.lower(), ())))
     if select.args.get("distinct"):
         yield lambda block: block.set("distinct", None)
     if select.args.get("order") and not select.args.get("limit"):
         yield lambda block: block.set("order", None)
-    if select.parent is not None and not select.is_star:
+    if select.parent is not None and not starred:
         for place in range(len(select.expressions) if len(select.expressions) > 1 else 0):
             yield partial(_drop, "expressions", place)
 

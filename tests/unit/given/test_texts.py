@@ -74,6 +74,15 @@ def test_clauses_and_what_stands_inside() -> None:
         assert expected in cut
 
 
+def test_what_a_star_shows_and_what_using_merges_stays() -> None:
+    """Without it another type or number of columns would look like a failure of the engine."""
+    assert (
+        texts("SELECT * FROM (SELECT id, shop FROM sales) AS s JOIN shops AS t ON s.shop = t.shop_id", "id")
+        == []
+    )
+    assert texts("SELECT shop_id FROM sales FULL JOIN shops USING (shop_id)", "shop_id") == []
+
+
 def test_what_has_a_type_of_its_parts_stays() -> None:
     assert texts("SELECT CASE WHEN id = 1 THEN 1 WHEN id = 2 THEN 2 END AS x FROM sales", "x") == []
     assert texts("SELECT id FROM sales UNION ALL SELECT shop FROM sales", "id") == []
