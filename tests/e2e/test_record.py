@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -38,35 +38,49 @@ def dvs_record(folder: Path, *arguments: str) -> Result:
     return CliRunner().invoke(main, ["record", *arguments, *out, "--transactions", "400", "--seconds", "60s"])
 
 
+def until(met: Callable[[str], bool]) -> None:
+    """Runs with other seeds until an anomaly is met: how clients meet is up to database and machine."""
+    assert any(met(str(seed)) for seed in range(1, 9))
+
+
 def test_serializable_is(address: str, tmp_path: Path) -> None:
-    result = dvs_record(tmp_path, url(address))
-    assert result.exit_code == 0, result.output
-    assert "PL-3, serializable without sessions holds" in result.output
-    assert ':error "40001"' in (tmp_path / "history.edn").read_text()
+    def refused(seed: str) -> bool:
+        result = dvs_record(tmp_path, url(address), "--seed", seed)
+        assert result.exit_code == 0, result.output
+        assert "PL-3, serializable without sessions holds" in result.output
+        return ':error "40001"' in (tmp_path / "history.edn").read_text()
+
+    until(refused)
 
 
 def test_repeatable_read_has_write_skew(address: str, tmp_path: Path) -> None:
-    arguments = (url(address), "--isolation", "repeatable-read")
-    assert dvs_record(tmp_path, *arguments).exit_code == 0
-    result = dvs_record(tmp_path, *arguments, "--level", "PL-3")
-    assert result.exit_code == 1
-    assert "write skew" in result.output
+    def skewed(seed: str) -> bool:
+        arguments = (url(address), "--isolation", "repeatable-read", "--seed", seed)
+        assert dvs_record(tmp_path, *arguments).exit_code == 0
+        result = dvs_record(tmp_path, *arguments, "--level", "PL-3")
+        assert result.exit_code in (0, 1)
+        return result.exit_code == 1 and "write skew" in result.output
+
+    until(skewed)
 
 
 def test_read_committed_loses_updates_and_money(address: str, tmp_path: Path) -> None:
-    arguments = (url(address), "--isolation", "read-committed")
-    result = dvs_record(tmp_path, *arguments, "--level", "PL-2+")
-    assert result.exit_code == 1
-    assert "lost update" in result.output
-    assert "read skew" in result.output
-    bank = dvs_record(tmp_path, *arguments, "--workload", "bank")
-    assert bank.exit_code == 0, bank.output
-    assert "saw another total than 800" in bank.output
-    assert not bank.output.splitlines()[1].startswith("0 of")
+    def loses(seed: str) -> bool:
+        arguments = (url(address), "--isolation", "read-committed", "--seed", seed)
+        result = dvs_record(tmp_path, *arguments, "--level", "PL-2+")
+        bank = dvs_record(tmp_path, *arguments, "--workload", "bank")
+        assert bank.exit_code == 0, bank.output
+        assert "saw another total than 800" in bank.output
+        money = not bank.output.splitlines()[1].startswith("0 of")
+        said = all(words in result.output for words in ("lost update", "read skew"))
+        return result.exit_code == 1 and said and money
+
+    until(loses)
 
 
 def test_broken_connections_leave_transactions_without_an_answer(address: str, tmp_path: Path) -> None:
-    result = dvs_record(tmp_path, url(address), "--kill", "0.2s")
+    # At 300 transactions a second the run lasts long enough for some kills, however fast the machine is.
+    result = dvs_record(tmp_path, url(address), "--kill", "0.2s", "--rate", "300")
     assert result.exit_code == 0, result.output
     assert "connection lost" in result.output
 
@@ -85,28 +99,45 @@ def test_a_schema_of_that_name_is_not_touched(address: str, tmp_path: Path) -> N
 def test_views_derivations_and_readers(address: str, tmp_path: Path) -> None:
     """The same run with derivations ignored and honoured, and by kinds of readers."""
     file = tmp_path / "views.adya"
-    arguments = ["record", url(address), "--workload", "views", "--isolation", "repeatable-read"]
-    arguments += ["--keys", "3"]
-    arguments += ["--transactions", "300", "--seconds", "60s", "--out", str(file), "--json"]
-    found = json.loads(CliRunner().invoke(main, arguments).stdout)
-    assert found["ignored"]["PL-SI"] == found["ignored"]["PL-2+"] == "holds"
-    assert found["honoured"]["PL-2+"] == "violated"
-    assert found["honoured"]["PL-2"] == "holds"
-    assert found["readers"]["one view alone"]["PL-SI"] == "holds"
-    assert found["readers"]["a view and a table"]["PL-2"] == "holds"
-    assert found["readers"]["a view and a table"]["PL-2+"] == "violated"
-    assert set(found["totals"]["two tables"]) == {found["due"]} != set(found["totals"]["a view and a table"])
+
+    def skewed(seed: str) -> bool:
+        arguments = ["record", url(address), "--workload", "views", "--isolation", "repeatable-read"]
+        arguments += ["--keys", "3", "--seed", seed]
+        arguments += ["--transactions", "300", "--seconds", "60s", "--out", str(file), "--json"]
+        found = json.loads(CliRunner().invoke(main, arguments).stdout)
+        both = found["readers"]["a view and a table"]
+        assert found["ignored"]["PL-SI"] == found["ignored"]["PL-2+"] == "holds"
+        assert found["honoured"]["PL-2"] == both["PL-2"] == "holds"
+        assert found["readers"]["one view alone"]["PL-SI"] == "holds"
+        assert set(found["totals"]["two tables"]) == {found["due"]}
+        wrong = set(found["totals"]["a view and a table"]) != {found["due"]}
+        return found["honoured"]["PL-2+"] == both["PL-2+"] == "violated" and wrong
+
+    until(skewed)
     again = CliRunner().invoke(main, ["check", str(file), "--level", "PL-2+"])
     assert "was derived in" in again.output
 
 
 def test_a_plain_refresh_shows_what_is_newer_than_a_snapshot(address: str, tmp_path: Path) -> None:
     """It puts a new file into the place of the old one, whatever snapshots there are."""
-    arguments = ["record", url(address), "--workload", "views", "--isolation", "repeatable-read", "--plain"]
-    arguments += ["--transactions", "2000", "--seconds", "60s", "--json", "--out", str(tmp_path / "v.adya")]
-    found = json.loads(CliRunner().invoke(main, arguments).stdout)
-    assert found["ignored"]["PL-SI"] == "violated"
-    assert found["readers"]["two tables"]["PL-SS"] == "holds"
+
+    def newer(seed: str) -> bool:
+        arguments = [
+            "record",
+            url(address),
+            "--workload",
+            "views",
+            "--isolation",
+            "repeatable-read",
+            "--plain",
+        ]
+        arguments += ["--transactions", "600", "--seconds", "60s", "--seed", seed]
+        arguments += ["--json", "--out", str(tmp_path / "v.adya")]
+        found = json.loads(CliRunner().invoke(main, arguments).stdout)
+        assert found["readers"]["two tables"]["PL-SS"] == "holds"
+        return bool(found["ignored"]["PL-SI"] == "violated")
+
+    until(newer)
 
 
 def test_serializable_does_not_look_at_materialized_views(address: str) -> None:
@@ -151,12 +182,16 @@ def test_a_refresh_whose_versions_are_read_after_its_commit_is_noticed(
         return replace(seen, sources=tuple((f"{table}_{key}", writer) for key, writer in rows))
 
     monkeypatch.setattr(views, "contents", late)
-    arguments = ["record", url(address), "--workload", "views", "--isolation", "read-committed"]
-    arguments += ["--keys", "3"]
-    arguments += ["--transactions", "300", "--seconds", "60s", "--out", str(tmp_path / "views.adya")]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 2
-    assert "saw other versions behind it than the refresh has noted" in result.output
+
+    def noticed(seed: str) -> bool:
+        arguments = ["record", url(address), "--workload", "views", "--isolation", "read-committed"]
+        arguments += ["--keys", "3", "--seed", seed]
+        arguments += ["--transactions", "300", "--seconds", "60s", "--out", str(tmp_path / "views.adya")]
+        result = CliRunner().invoke(main, arguments)
+        words = "saw other versions behind it than the refresh has noted"
+        return result.exit_code == 2 and words in result.output
+
+    until(noticed)
 
 
 @pytest.mark.parametrize(
