@@ -463,13 +463,15 @@ class RulesDocument(TypedDict):
 class ProofDocument(TypedDict):
     """A definition without a bound on rows. `outcome`: proved, refuted, not expressible or unknown, and why.
 
-    `formulas`: how many of the `cases` a solver decided. `road`, `check`, `world`: of a refutation.
+    `formulas`: how many of the `cases` a solver decided. `not_compared`: why first contents were not compared
+    with the meaning of the query. `road`, `check`, `world`: of a refutation.
     """
 
     name: str
     outer: str
     outcome: str
     reason: str
+    not_compared: str
     domain: str
     roads: Sequence[str]
     cases: int

@@ -77,6 +77,7 @@ def _one(proof: Proof) -> ProofDocument:
         "outer": proof.definition.outer.value,
         "outcome": proof.outcome.value,
         "reason": proof.reason,
+        "not_compared": proof.not_compared,
         "domain": domain(proof),
         "roads": list(proof.roads),
         "cases": proof.cases,
@@ -122,7 +123,8 @@ def line(proof: Proof) -> str:
     if proof.refutation is not None:
         world = sum(map(len, proof.refutation.world))
         return f"refuted {proof.refutation.road}, by {plural(world, 'row')}"
+    apart = f"; first contents are not compared: {proof.not_compared}" if proof.not_compared else ""
     return (
         f"proved for every number of rows over {domain(proof)}; {plural(len(proof.roads), 'road')}, "
-        f"{proof.cases:,} cases, {proof.formulas:,} by z3, {proof.seconds:.1f} s"
+        f"{proof.cases:,} cases, {proof.formulas:,} by z3, {proof.seconds:.1f} s{apart}"
     )

@@ -54,7 +54,8 @@ class Proof:
 
     `roads`: how change sets were computed. `reason`: why it is not expressible, or unknown. `cases`: pairs of
     a row id and a check; `formulas`: how many of them z3 decided, the others being decided by their form.
-    `failure`: what the check on DuckDB finds in the world of the refutation.
+    `not_compared`: why first contents were not compared with the meaning of the query. `failure`: what the
+    check on DuckDB finds in the world of the refutation.
     """
 
     definition: Definition
@@ -62,6 +63,7 @@ class Proof:
     outcome: Outcome
     roads: tuple[str, ...] = ()
     reason: str = ""
+    not_compared: str = ""
     refutation: Refutation | None = None
     failure: Failure | None = None
     cases: int = 0
@@ -93,6 +95,7 @@ def prove(definition: Definition, domain: Domain, rules: Rules, *, timeout_ms: i
         outcome=outcome,
         roads=tuple(run.roads),
         reason=reason,
+        not_compared=run.not_compared,
         refutation=run.refutation,
         cases=run.cases,
         formulas=run.formulas,
@@ -112,6 +115,7 @@ class _Run:
     cases: int = 0
     formulas: int = 0
     undecided: int = 0
+    not_compared: str = ""
     refutation: Refutation | None = None
 
     def all_roads(self) -> None:
@@ -130,8 +134,8 @@ class _Run:
         plans = Plans(self.rules)
         columns = [name for name, _ in bound.schema]
         before, after = world.ends(plans.initial(bound, True))
-        self.show("first contents", world, world.contents(bound, columns, after))
-        yield "first contents"
+        if self.compared(world, bound, columns, after):
+            yield "first contents"
         changes = world.rows(change_plan(bound, registered(self.rules)))
         self.show("by the rules", world, violations(before, after, changes, columns, world.changing))
         yield "by the rules"
@@ -145,7 +149,7 @@ class _Run:
             contents = OneRefresh(known, plans, world.rows, *fresh)
             first = world.rows(plans.state(bound))
             compared = contents.compared(columns)
-            self.show("first contents", world, world.contents(bound, columns, fresh[1]))
+            self.compared(world, bound, columns, fresh[1])
             self.show("first contents", world, wrong_contents(first, fresh[1], compared))
             for road, found in contents.roads(columns, world.changing):
                 self.show(road, world, found)
@@ -159,6 +163,19 @@ class _Run:
             road = f"by the rules, {' and '.join(still)} unchanged"
             self.show(road, some, violations(before, after, changes, columns, some.changing))
             yield road
+
+    def compared(self, world: Symbolic, bound: BoundQuery, columns: Sequence[str], state: Bag) -> bool:
+        """Compares first contents with the meaning of the query; notes where that has no single one.
+
+        Which of equal rows a query without ids takes first is open, for example.
+        """
+        try:
+            found = [*world.contents(bound, columns, state)]
+        except NotExpressibleError as error:
+            self.not_compared = str(error)
+            return False
+        self.show("first contents", world, found)
+        return True
 
     def show(self, road: str, world: Symbolic, found: Iterable[Violation]) -> None:
         """Decides whether a violation has a solution; the least one is the refutation."""
@@ -256,9 +273,5 @@ class Symbolic:
     def contents(self, bound: BoundQuery, columns: Sequence[str], state: Bag) -> Iterator[Violation]:
         """Yields how the first contents may differ from the meaning of the query's own plan."""
         sources = {table.table.name: self.leaves[f"{table.table.name}@t1"] for table in self.tables}
-        try:
-            truth = self.rows(Project(bound.plan, bound.outputs), sources)
-            yield from wrong_contents(state, truth, columns)
-        except NotExpressibleError:
-            # Which of equal rows a query without ids takes first is open, so its plan has no one meaning.
-            return
+        truth = self.rows(Project(bound.plan, bound.outputs), sources)
+        yield from wrong_contents(state, truth, columns)

@@ -35,6 +35,13 @@ def test_a_fault_is_shown_by_its_least_world() -> None:
     assert "changes expected:" in result.output
 
 
+def test_what_was_not_compared_is_said() -> None:
+    result = CliRunner().invoke(main, [word if word != "filter" else "window" for word in FILTER])
+    lines = {line.split("  ")[0]: line for line in result.output.splitlines()}
+    assert "first contents are not compared: rows that are equal in an order" in lines["window (LAG)"]
+    assert "first contents" not in lines["window (RANK)"]
+
+
 def test_json_is_what_its_schema_says() -> None:
     result = CliRunner().invoke(main, [*FILTER, "--json"])
     assert unlike("verify-rules-unbounded", result.stdout) == ""
