@@ -69,10 +69,18 @@ def descendants(process: int) -> set[int]:
     return found
 
 
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Java's flags for a JVM that lives for seconds: the full compiler doubles the CPU time of its first minute."""
+
+
 def pytest_configure() -> None:
-    """Gives Hypothesis the depth of this run. Not before: here pytest shows a bad value in one line."""
+    """Gives Hypothesis the depth of this run, and the processes that tests start a quick JVM.
+
+    The depth not before: here pytest shows a bad value in one line.
+    """
     settings.register_profile("house", deadline=None, max_examples=examples(100))
     settings.load_profile("house")
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", QUICK_JVM)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, end_with_all)
 
@@ -89,7 +97,9 @@ def spark() -> SparkSession:
     """
     from dynamic_tables.session import Settings, open_session
 
-    return open_session(settings=Settings.LASTING)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("JAVA_TOOL_OPTIONS")
+        return open_session(settings=Settings.LASTING)
 
 
 @pytest.hookimpl(tryfirst=True)
