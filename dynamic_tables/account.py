@@ -42,6 +42,7 @@ from dynamic_tables.operations.reading import ensure_acyclic, sources_now
 from dynamic_tables.operations.renaming import ensure_at_rest, finish_renames
 from dynamic_tables.operations.watching import Watching
 from dynamic_tables.plan.nodes import BoundQuery
+from dynamic_tables.reading.text.current_time import text_reads_time
 from dynamic_tables.reading.text.text import names_in, read_text
 from dynamic_tables.refresh.execute import PROTOCOL, Refreshing, RefreshProtocol
 from dynamic_tables.refresh.plans import Plans
@@ -409,6 +410,7 @@ class Account(Commanded, Operating, Watching, Evolving):
             store=self.store,
             plans=self.plans,
             protocol=self.protocol,
+            reads_time=any(map(text_reads_time, below[0])),
         )
 
     def _below(self, table: DynamicTable) -> tuple[dict[str, BaseTable | DynamicTable], Below]:

@@ -16,12 +16,13 @@ from dynamic_tables.definition import (
     View,
     fingerprint,
 )
-from dynamic_tables.differentiate.registry import Rules, algebra, ensure_supported
+from dynamic_tables.differentiate.registry import Rules, algebra, ensure_supported, time_outside
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map
 from dynamic_tables.plan.nodes import BoundQuery, Mark, SemiJoin, SetOperation, walk
 from dynamic_tables.plan.rewrites.compared_maps import NO_MAPS, compared_map
 from dynamic_tables.plan.types import Type
+from dynamic_tables.reading.text.current_time import ensure_no_time_columns
 from dynamic_tables.reading.text.parse import called_names, words_of
 from dynamic_tables.reading.text.text import TextQuery, read_text
 from dynamic_tables.store.port import Store, TextAnalyzer
@@ -69,6 +70,8 @@ def read_query(
     Raises DefinitionError: for a query that is wrong, or that may not even run in a FULL refresh.
     """
     text = read_text(query, relations)
+    for each in text.texts:
+        ensure_no_time_columns(each, _columns_of(relations[source] for source in text.sources))
 
     def type_of(expression: str, columns: Columns) -> Type | None:
         text.ensure_admitted()
@@ -96,8 +99,18 @@ def read_query(
             return ReadQuery(text, UnsupportedError("time windows"))
         return ReadQuery(text, UnsupportedError("an expression that only Spark can type", str(error)))
     sources = [relations[source] for source in bound.sources]
-    reasons = (*map(uncaptured, sources), compared_map(bound), compared_blanks(bound, text.texts, sources))
+    reasons = (
+        time_outside(bound),
+        *map(uncaptured, sources),
+        compared_map(bound),
+        compared_blanks(bound, text.texts, sources),
+    )
     return ReadQuery(text, bound, next((reason for reason in reasons if reason is not None), None))
+
+
+def _columns_of(sources: Iterable[Definition]) -> Iterable[str]:
+    """Returns the names of the columns of all sources."""
+    return (name for source in sources if not isinstance(source, View) for name, _ in source.columns)
 
 
 def uncaptured(source: Definition) -> UnsupportedError | None:

@@ -10,7 +10,14 @@ import sqlglot
 
 from dynamic_tables.definition import BaseTable, Columns, View
 from dynamic_tables.differentiate.differentiation import At, Differentiation, operator_of
-from dynamic_tables.differentiate.registry import RULES, Rules, algebra, change_plan, ensure_supported
+from dynamic_tables.differentiate.registry import (
+    RULES,
+    Rules,
+    algebra,
+    change_plan,
+    ensure_supported,
+    time_outside,
+)
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
 from dynamic_tables.plan.expressions import Col, Expr
@@ -134,7 +141,8 @@ def _unsupported(bound: BoundQuery, rules: Rules) -> str | None:
         ensure_supported(bound, rules)
     except UnsupportedError as error:
         return str(error)
-    return None
+    outside = time_outside(bound)
+    return None if outside is None else str(outside)
 
 
 def formatted(text: str, dialect: Dialect) -> str:

@@ -36,6 +36,7 @@ from dynamic_tables.plan.nodes import (
     Values,
     Window,
 )
+from dynamic_tables.plan.time import holds_time
 from dynamic_tables.plan.types import STRING
 
 
@@ -92,6 +93,8 @@ def operator_of(plan: Plan) -> str:
             return kind.value
         case SetOperation():
             return plan.operator
+        case Project(_, items) if any(holds_time(expr) for _, expr in items):
+            return "passing time"
         case Aggregate(_, keys, _):
             return "grouped aggregation" if keys else "scalar aggregation"
         case SemiJoin(_, _, _, anti):

@@ -22,6 +22,7 @@ from dynamic_tables.differentiate import (
     linear,
     mark,
     outer_join,
+    passing_time,
     semi_join,
     window,
 )
@@ -35,7 +36,7 @@ from dynamic_tables.differentiate.differentiation import (
     OperatorRule,
 )
 from dynamic_tables.differentiate.row_id import ROW_IDS, RowIds
-from dynamic_tables.errors import NO_RULE
+from dynamic_tables.errors import NO_RULE, UnsupportedError
 from dynamic_tables.plan.branches import Met, unrecorded
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Plan, Project, walk
 from dynamic_tables.reading.bind import bind_query
@@ -48,6 +49,7 @@ PARTITIONS = "DVS paper, section 5.5.1"
 WINDOWS = "DVS paper, section 5.5.1 (as for window partitions)"
 
 WHOLE = "ours: both ends from all rows"
+TIME = "ours: a filter whose condition is another one at t0 than at t1 (Materialize: temporal filter)"
 
 STORED_ID = "base table: row-tracking id; dynamic table: stored id, or content and occurrence"
 MEMBERS = "dL semi R@t1 + L@t0 that dR matches: t1 - t0; also EXISTS and IN in WHERE"
@@ -68,6 +70,8 @@ _RULES = (
      "the child's", "pi(dQ)", LINEAR),
     ("filter", linear.state_filter, linear.delta_filter,
      "the child's", "sigma(dQ); also HAVING", LINEAR),
+    ("passing time", passing_time.state_time, passing_time.delta_time,
+     "the child's", "m@t1(dQ) + rows of Q@t0 in the range that t0 and t1 bound: m@t1 - m@t0", TIME),
     ("union all", linear.state_union_all, linear.delta_union_all,
      "branch and id", "dQ1 + dQ2", LINEAR),
     ("except all", copies.state_copies, copies.delta_copies,
@@ -110,6 +114,7 @@ OPERATORS: Mapping[str, OperatorRule] = {row[0]: OperatorRule(*row) for row in _
 
 PAGES: Mapping[str, str] = {
     **dict.fromkeys(("scan", "projection", "filter"), "rows.md"),
+    "passing time": "time.md",
     "constant row": "constant-rows.md",
     **dict.fromkeys(("union all", "except all", "intersect all", "distinct"), "set-operations.md"),
     **dict.fromkeys(("inner join", "cross join", "left join", "right join", "full join"), "joins.md"),
@@ -126,6 +131,7 @@ NOT_YET: Mapping[str, str] = {
         ("recursive CTE",),
         NO_RULE,
     ),
+    "current time": "outside of conditions, and in ON of outer joins where it reads both sides",
     "explode beside groups or windows": "put one of them into a sub-select",
     "an aggregate without GROUP BY inside LATERAL, IN or EXISTS": (
         "in EXISTS without HAVING, in LATERAL with it: there is a row of nothing, too"
@@ -174,6 +180,11 @@ def ensure_supported(query: BoundQuery, rules: Rules) -> None:
     differentiation = rules.differentiation()
     for node in walk(query.plan):
         differentiation.rule(node)
+
+
+def time_outside(query: BoundQuery) -> UnsupportedError | None:
+    """Returns why a query that reads the current time cannot be incremental; None where it can."""
+    return UnsupportedError("current time", query.time_outside) if query.time_outside else None
 
 
 def algebra(query: BoundQuery, rules: Rules) -> Algebra | None:

@@ -167,11 +167,20 @@ MAP_FROM_ENTRIES = "map_from_entries"
 FAIL = "raise_error"
 """Fails with a message, as a scalar subquery of several rows does."""
 
+NOW, NOW_AT_T0, NOW_AT_T1 = "current_timestamp", "current time at t0", "current time at t1"
+"""The current time in a query, and at both ends of a refresh interval: constants when a plan runs."""
+
+SHIFTED = "shifted"
+"""A time moved by an interval: the time, `+` or `-`, a number and a unit."""
+
 INTERNAL: Mapping[str, Function] = {
     FIELD: Function(lambda types: None, "{0}[{1}]"),
     MAP_ENTRIES: Function(lambda types: None, "map_entries({0})"),
     MAP_FROM_ENTRIES: Function(lambda types: None, "map_from_entries({0})"),
     FAIL: Function(lambda types: None, "raise_error({0})", "error({0})"),
+    NOW: Function(lambda types: None, "current_timestamp()"),
+    NOW_AT_T0: Function(lambda types: None, "time_at_t0()"),
+    NOW_AT_T1: Function(lambda types: None, "time_at_t1()"),
 }
 """Functions of the plan that no query calls by these names; their type is told where they are made."""
 

@@ -355,12 +355,14 @@ def sources(plan: Plan) -> tuple[str, ...]:
 class BoundQuery:
     """A defining query: its plan, and its output columns as (name that the user sees, column of the plan).
 
-    `branches`: those that binding has taken.
+    `branches`: those that binding has taken. `time_outside`: why its changes cannot be told as time passes,
+    where it reads the current time outside of conditions; else empty.
     """
 
     plan: Plan
     outputs: tuple[tuple[str, Col], ...]
     branches: frozenset[Branch] = frozenset()
+    time_outside: str = ""
 
     @cached_property
     def sources(self) -> tuple[str, ...]:

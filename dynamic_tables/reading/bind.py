@@ -33,6 +33,7 @@ from dynamic_tables.plan.nodes import (
     sources,
 )
 from dynamic_tables.plan.rewrites.pushed import pushed
+from dynamic_tables.plan.rewrites.timed import lifted, with_time_columns
 from dynamic_tables.plan.types import BOOLEAN, common_of
 from dynamic_tables.reading.blocks import grouping
 from dynamic_tables.reading.blocks.constant_rows import listed_rows, without_from
@@ -90,8 +91,9 @@ def bind_query(query: str, relations: Relations, type_of: TypeOf | None = None) 
         if name.lower() in names:
             raise DefinitionError(f"two output columns are named {name}; give one of them an alias")
         names.add(name.lower())
-    plan = pushed(bound.plan, names_given.branches.add)
-    return BoundQuery(plan, bound.outputs, frozenset(names_given.branches))
+    plan = pushed(lifted(bound.plan), names_given.branches.add)
+    plan, outside = with_time_columns(plan, names_given.fresh)
+    return BoundQuery(plan, bound.outputs, frozenset(names_given.branches), outside)
 
 
 def _tree(text: str) -> exp.Query:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import assert_never
 
 from dynamic_tables.definition import BaseTable, DynamicTable, RefreshMode
@@ -24,6 +25,7 @@ from dynamic_tables.errors import ChangeDoesNotFit, RefreshFailed, StoreError
 from dynamic_tables.moment import moment
 from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Leaf, Plan, walk
+from dynamic_tables.plan.time import at_times
 from dynamic_tables.refresh.action import Readable, decide
 from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
 from dynamic_tables.refresh.plans import Plans
@@ -51,6 +53,8 @@ class RefreshProtocol:
     """(frontier before, frontier after, source, store) -> the version where the source's interval starts."""
     contents_at: Callable[[Frontier, Store], Frontier] = lambda frontier, store: frontier
     """(recorded frontier, store) -> the frontier at which contents that are written anew are read."""
+    time: Callable[[Frontier], int] = lambda frontier: frontier.timestamp
+    """(frontier) -> the current time of a query as of it, in microseconds."""
     validations: bool = True
     evaluates_anew: bool = True
     """Whether the query is evaluated as a whole where the query of its changes fails."""
@@ -92,6 +96,7 @@ class Refreshing:
     """One refresh of one table, to be run once.
 
     `bound`: the query with its plan; None for a query that only Spark can read, whose table is FULL.
+    `reads_time`: whether the query reads the current time, so that its result may change by itself.
     `definitions`: the sources by name. `seconds`: duration of each phase so far. `scratch`: relations to
     release at the end, whether the refresh succeeds or not.
     """
@@ -102,6 +107,7 @@ class Refreshing:
     store: Store
     plans: Plans
     protocol: RefreshProtocol
+    reads_time: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
     scratch: list[Relation] = field(default_factory=list)
 
@@ -124,8 +130,14 @@ class Refreshing:
                 action, reason = self.protocol.decide(
                     before, after, self.table.incremental, self.store.readable
                 )
+                idle = action is Action.NO_DATA
                 if anew:
                     action, reason = Action.REINITIALIZE, anew
+                elif idle and self.reads_time and before is not None:
+                    # The same rows under other version numbers: the older ones need not be readable.
+                    before = replace(before, sources=after.sources)
+                    action = Action.INCREMENTAL if self.table.incremental else Action.FULL
+                    reason = "no source changed, and time passed"
                 elif action is Action.INCREMENTAL and before is not None:
                     action, reason = self._cheaper(before, after, reason)
             record = RefreshRecord(
@@ -138,7 +150,7 @@ class Refreshing:
                 case Action.INCREMENTAL:
                     if before is None:
                         raise self._failed(timestamp, "an interval needs a frontier to start from")
-                    return self._incremental(before, record)
+                    return self._incremental(before, record, idle=idle)
                 case Action.INITIALIZE | Action.REINITIALIZE | Action.FULL:
                     return self._overwrite(record)
                 case _:
@@ -209,7 +221,7 @@ class Refreshing:
             relations = {
                 name: self._snapshot(name, source.version) for name, source in frontier.sources.items()
             }
-            return self.store.compute_text(self.table.text, relations)
+            return self.store.compute_text(self.table.text, relations, self.protocol.time(frontier))
         if hidden and self.table.state:
             plan = self.plans.state(self.bound)
         else:
@@ -231,13 +243,20 @@ class Refreshing:
             self._bind_end(leaves, name, source.version, At.T1, self.table.incremental)
         # Over few rows of every source the result is likely small, too; if not, it is computed once more.
         few = all(relation.local for relation in leaves.values())
-        return self.store.compute(plan, leaves, once=False, few=few)
+        return self.store.compute(self._timed_plan(plan, None, frontier), leaves, once=False, few=few)
 
-    def _incremental(self, before: Frontier, record: RefreshRecord) -> RefreshResult:
+    def _timed_plan(self, plan: Plan, before: Frontier | None, after: Frontier) -> Plan:
+        """Returns a plan with the current time at both ends of the interval, if the query reads it."""
+        if not self.reads_time:
+            return plan
+        start = None if before is None else self.protocol.time(before)
+        return at_times(plan, start, self.protocol.time(after))
+
+    def _incremental(self, before: Frontier, record: RefreshRecord, *, idle: bool) -> RefreshResult:
         """Computes the change set, validates it, and merges it; raises ChangeSetRefused or StoreError.
 
         A change set without rows is a commit of the frontier alone. If the query of the changes fails, the
-        contents are written anew.
+        contents are written anew. `idle`: no source changed, only time passed.
         """
         columns, rules, timestamp = self.table.stored, self.plans.rules, record.frontier.timestamp
         if self.bound is None:
@@ -270,6 +289,9 @@ class Refreshing:
         inserted, deleted = validated.inserted, validated.deleted
         record = replace(record, inserted=inserted, deleted=deleted, changed=inserted + deleted > 0)
         if not record.changed:
+            if idle:
+                reason = "no source changed, and no row crossed a limit of time"
+                record = replace(record, action=Action.NO_DATA, reason=reason)
             # Sources changed and the result did not: the new frontier is committed without rows.
             return replace(self._commit(record, self.store.touch), change_set=change_set)
         with self._timed("fold"):
@@ -302,16 +324,21 @@ class Refreshing:
         ends = {name: (starts[name], source) for name, source in after.sources.items()}
         known = self.plans.algebra(query) if self.table.state else None
         if known is None:
-            plan = self.plans.changes(query, unchanged)
+            plan = self._timed_plan(self.plans.changes(query, unchanged), before, after)
             return self.store.compute(plan, self._leaves(plan, ends), once=True)
-        return self._changes_of_groups(known, ends, unchanged)
+        return self._changes_of_groups(
+            known, ends, unchanged, partial(self._timed_plan, before=before, after=after)
+        )
 
-    def _changes_of_groups(self, known: Algebra, ends: Ends, unchanged: frozenset[str]) -> Relation:
+    def _changes_of_groups(
+        self, known: Algebra, ends: Ends, unchanged: frozenset[str], timed: Callable[[Plan], Plan]
+    ) -> Relation:
         """Returns the changes of a table that is maintained from its own contents.
 
         Up to four queries, each over the results of those before; `differentiate.algebraic` explains them.
+        `timed`: gives plans over the sources the times of the interval.
         """
-        plan = self.plans.net(known, unchanged)
+        plan = timed(self.plans.net(known, unchanged))
         leaves = self._leaves(plan, ends)
         # At most as many groups changed as rows, so few changed rows give few groups.
         few = all(relation.local for relation in leaves.values())
@@ -330,7 +357,7 @@ class Refreshing:
         # Usually no group lost its extremum, and the rows of the sources at t1 are not read at all.
         if again:
             known.record_again(self.plans.rules.met)
-            plan = self.plans.group_parts(known)
+            plan = timed(self.plans.group_parts(known))
             parts = {**self._leaves(plan, ends), **read}
             read[PARTS] = self._scratch(self.store.compute(plan, parts, once=True))
         return self.store.compute(self.plans.group_changes(known, again=again), read, once=True)

@@ -373,15 +373,15 @@ class DeltaStore:
             return (self.workspace.few(relation) or relation) if few else relation
         return self.computing.once(plan, leaves, few=few)
 
-    def compute_text(self, text: str, relations: Mapping[str, Relation]) -> Relation:
-        """Returns the rows of a query's text; views in it are expanded over the relations given."""
+    def compute_text(self, text: str, relations: Mapping[str, Relation], time: int) -> Relation:
+        """Returns the rows of a query's text at a time; views in it are expanded over the relations given."""
         frames = {
             name: relation.frame
             for name, relation in relations.items()
             if isinstance(relation, SparkRelation)
         }
         with store_errors():
-            frame = text_frame(self.session, text, frames, self.definitions())
+            frame = text_frame(self.session, text, frames, self.definitions(), time)
             return bound(with_names(frame), local=False)
 
     def columns_of_text(self, text: str, relations: Iterable[str]) -> Columns:

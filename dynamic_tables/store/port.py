@@ -160,8 +160,11 @@ class Store(Protocol):
         if they are many.
         """
 
-    def compute_text(self, text: str, relations: Mapping[str, Relation]) -> Relation:
-        """Returns the rows of a query that has no plan; `relations` gives the rows of each source."""
+    def compute_text(self, text: str, relations: Mapping[str, Relation], time: int) -> Relation:
+        """Returns the rows of a query that has no plan; `relations` gives the rows of each source.
+
+        `time`: the current time of the query in microseconds.
+        """
 
     def folded(self, table: DynamicTable, changes: Relation) -> Relation | None:
         """Returns what the plan `apply.fold` gives, without a query; None where it needs one."""

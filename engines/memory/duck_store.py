@@ -88,7 +88,7 @@ class DuckStore(MemoryStore[DuckRelation]):
         pieces = zip(self.texts[plan], cycle((False, True)), strict=False)
         return "".join(names[piece] if is_leaf else piece for piece, is_leaf in pieces)
 
-    def compute_text(self, text: str, relations: Mapping[str, Relation]) -> DuckRelation:
+    def compute_text(self, text: str, relations: Mapping[str, Relation], time: int) -> DuckRelation:
         """Raises StoreError: the texts of queries are in Spark's dialect."""
         raise StoreError("this store runs plans only")
 

@@ -66,7 +66,7 @@ class SparkStore(MemoryStore[SparkRelation]):
         leaves = {name: relation for name, relation in leaves.items() if name in read}
         return self._noted(self.workspace.materialized(self._text(plan, leaves), tuple(leaves.values())))
 
-    def compute_text(self, text: str, relations: Mapping[str, Relation]) -> SparkRelation:
+    def compute_text(self, text: str, relations: Mapping[str, Relation], time: int) -> SparkRelation:
         """Returns a query by its own text, over the given relations; views in it are expanded."""
         frames = {
             name: relation.frame.drop(
@@ -76,7 +76,7 @@ class SparkStore(MemoryStore[SparkRelation]):
             if isinstance(relation, SparkRelation)
         }
         with store_errors():
-            frame = text_frame(self.session, text, frames, self.known)
+            frame = text_frame(self.session, text, frames, self.known, time)
             return self._noted(bound(with_names(frame), local=False))
 
     def columns_of_text(self, text: str, relations: Iterable[str]) -> Columns:

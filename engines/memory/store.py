@@ -86,7 +86,7 @@ class MemoryStore(ABC, Generic[Rows]):
         """Computes the rows of a plan now and returns them."""
 
     @abstractmethod
-    def compute_text(self, text: str, relations: Mapping[str, Relation]) -> Rows:
+    def compute_text(self, text: str, relations: Mapping[str, Relation], time: int) -> Rows:
         """Returns the rows of a query that has no plan, by its own text."""
 
     @abstractmethod

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -31,6 +32,10 @@ pytestmark = pytest.mark.slow
 
 R, S = table("r", k=INT, a=INT, d=DATE), table("s", k=INT, b=INT, t=TIMESTAMP_NTZ)
 TABLES = {each.name: each for each in (R, S)}
+HOUR = 3_600_000_000
+START = 1_704_069_000_000_000
+"""2024-01-01 00:30, among the times of the rows."""
+
 ROUNDS = 6
 """Changes of the tables, each followed by a refresh."""
 
@@ -193,13 +198,46 @@ QUERIES = (
     "SELECT k, MAX(b) OVER (ORDER BY t DESC "
     "RANGE BETWEEN INTERVAL 1 MONTH PRECEDING AND CURRENT ROW) AS n FROM s",
 )
+TIMED = (
+    "SELECT k, b FROM s WHERE t > now() - INTERVAL 1 DAY",
+    "SELECT k, b FROM s WHERE t BETWEEN localtimestamp() - INTERVAL 24 HOURS AND now()",
+    "SELECT k, b FROM s WHERE NOT (t >= now() OR t < now() - INTERVAL 36 HOURS)",
+    "SELECT k, b FROM s WHERE t <= now() IS NULL OR t = now() OR b > 2",
+    "SELECT k, a FROM r WHERE d >= current_date() - INTERVAL 1 DAY",
+    "SELECT k, a FROM r WHERE d = current_date() OR a = 1 AND d < current_date()",
+    "SELECT k, a FROM r WHERE d < now() - INTERVAL 12 HOURS",
+    "SELECT k, a FROM r WHERE datediff(current_date(), d) <= 1",
+    "SELECT k, COUNT(*) AS n, MAX(b) AS m FROM s WHERE t > now() - INTERVAL 1 DAY GROUP BY k",
+    "SELECT COUNT(*) AS n, SUM(b) AS m FROM s WHERE t > now() - INTERVAL 1 DAY",
+    "SELECT DISTINCT b FROM s WHERE t < now()",
+    "SELECT k, MAX(t) AS m FROM s GROUP BY k HAVING MAX(t) > now() - INTERVAL 1 DAY",
+    "SELECT d, COUNT(*) AS n FROM r GROUP BY d HAVING d < current_date() AND COUNT(*) > 1",
+    "SELECT k, b, ROW_NUMBER() OVER (PARTITION BY k ORDER BY t, b) AS n FROM s "
+    "QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY t, b) = 1 AND t > now() - INTERVAL 1 DAY",
+    "SELECT k, SUM(b) OVER (PARTITION BY k ORDER BY t) AS n FROM s WHERE t <= now()",
+    "SELECT r.k, a, b FROM r JOIN s ON r.k = s.k AND t > now() - INTERVAL 1 DAY AND d <= current_date()",
+    "SELECT r.k, a, b FROM r JOIN s ON r.k = s.k AND (t > now() OR d = current_date())",
+    "SELECT r.k, a, b FROM r LEFT JOIN s ON r.k = s.k AND t > now() - INTERVAL 1 DAY",
+    "SELECT r.k, a, b FROM r LEFT JOIN s ON r.k = s.k AND d < current_date() AND t < now()",
+    "SELECT r.k, a, b FROM r FULL JOIN s ON r.k = s.k AND d >= current_date() WHERE t IS NULL OR t < now()",
+    "SELECT k, a FROM r WHERE EXISTS (SELECT 1 FROM s WHERE s.k = r.k AND t > now())",
+    "SELECT k, a FROM r WHERE k NOT IN (SELECT b FROM s WHERE t > now()) OR d = current_date()",
+    "SELECT k, (SELECT COUNT(*) FROM s WHERE s.k = r.k AND t < now()) AS n FROM r",
+    "SELECT k FROM s WHERE t < now() UNION ALL SELECT k FROM r WHERE d >= current_date()",
+    "SELECT k FROM s WHERE t < now() EXCEPT SELECT k FROM r WHERE d >= current_date()",
+    "SELECT k, b FROM s WHERE t < now() ORDER BY k NULLS FIRST, b NULLS FIRST LIMIT 2",
+    "SELECT q.k, COUNT(*) AS n FROM (SELECT k, b AS c, t AS u FROM s WHERE b > 0) AS q "
+    "WHERE u < now() GROUP BY q.k",
+    "SELECT COUNT(*) AS n FROM r WHERE current_date() > DATE '2024-01-03'",
+)
+"""Queries that read the current time."""
 
 
 class World:
     """The engine over two tables, and DuckDB over the same rows."""
 
     def __init__(self, query: str, seed: int, truth: duckdb.DuckDBPyConnection) -> None:
-        self.query, self.random, self.now = query, random.Random(seed), 0
+        self.query, self.random, self.now = query, random.Random(seed), START
         self.engine, self.truth = InMemoryPlatform(Variant()).open(), truth
         for each in TABLES.values():
             self.engine.create_table(each, "")
@@ -213,7 +251,8 @@ class World:
         )
 
     def tick(self) -> int:
-        self.now += 10
+        # Of whole hours, as the times of the rows are: so some are exactly on a limit.
+        self.now += self.random.choice((1, 1, 5, 24)) * HOUR
         self.engine.advance(self.now)
         return self.now
 
@@ -247,10 +286,17 @@ class World:
     def expected(self) -> Counter[Row] | None:
         """The rows of the query; None where it fails."""
         try:
-            return Counter(self.truth.execute(self.query).fetchall())
+            return Counter(self.truth.execute(self.at_time()).fetchall())
         except duckdb.InvalidInputException:
             # A scalar subquery gives several rows.
             return None
+
+    def at_time(self) -> str:
+        """The query with the current time as a constant."""
+        moment = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=self.now)  # noqa: DTZ001
+        text = re.sub(r"(now|localtimestamp)\(\)", f"TIMESTAMP '{moment}'", self.query)
+        text = re.sub(r"datediff\((.*?\)), d\)", r"(\1 - d)", text)
+        return text.replace("current_date()", f"DATE '{moment.date()}'")
 
     def stored(self, name: str = "d") -> tuple[StoredRow, ...]:
         version = self.engine.newest(name)
@@ -297,5 +343,29 @@ def test_increments_give_what_duckdb_reads_in_the_text(
                 assert len({each.row_id for each in stored}) == len(stored)
         if expected is not None:
             assert Counter(world.fresh()) == Counter(world.stored())
+    finally:
+        world.engine.close()
+
+
+@pytest.mark.parametrize("seed", range(examples(2)))
+@pytest.mark.parametrize("query", TIMED)
+def test_rows_come_and_go_as_time_passes(query: str, seed: int, truth: duckdb.DuckDBPyConnection) -> None:
+    world = World(query, seed, truth)
+    try:
+        assert world.refreshed()
+        for _ in range(2 * ROUNDS):
+            before, changes = Counter(world.stored()), world.random.random() < 0.5
+            if changes:
+                world.change()
+            (result,) = world.engine.account.refresh("d", world.tick())
+            stored = world.stored()
+            assert Counter(each.row for each in stored) == world.expected(), world.at_time()
+            assert len({each.row_id for each in stored}) == len(stored)
+            if not changes:
+                same = Counter(stored) == before
+                assert result.action.value == ("NO_DATA" if same else "INCREMENTAL")
+        fresh = world.fresh()
+        world.engine.account.refresh("d", world.now)
+        assert Counter(fresh) == Counter(world.stored())
     finally:
         world.engine.close()

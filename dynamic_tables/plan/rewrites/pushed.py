@@ -4,7 +4,7 @@ Spark does this within one query. But a refresh cuts the plan of the changes int
 result several others read would hold all rows, of all years, without the conditions that stand above it. So
 the engine pushes conditions down before it differentiates a query.
 
-Two rules keep this sound. A condition moves only if it cannot fail (`_is_safe`), because below a join it
+Two rules keep this sound. A condition moves only if it cannot fail (`is_safe`), because below a join it
 meets rows that the join would have dropped. And row ids must not change: the id of a filtered row is that of
 its input, and no operator that a condition passes makes ids from rows that the condition removes.
 """
@@ -27,7 +27,7 @@ from dynamic_tables.plan.expressions import (
     replace_columns,
     walk,
 )
-from dynamic_tables.plan.functions import FAIL, IN
+from dynamic_tables.plan.functions import CAST, FAIL, IN, NOW, SHIFTED
 from dynamic_tables.plan.nodes import (
     Aggregate,
     Distinct,
@@ -48,7 +48,8 @@ from dynamic_tables.plan.nodes import (
     rebuilt,
     walk as nodes_of,
 )
-from dynamic_tables.plan.types import NUMERIC, Kind, Type
+from dynamic_tables.plan.time import holds_time
+from dynamic_tables.plan.types import NUMERIC, TEMPORAL, Kind, Type
 from dynamic_tables.reading.values.typed import COMPARISONS
 
 LOGIC = frozenset({"and", "or", "not", "is null", "is true", "is false"})
@@ -113,7 +114,7 @@ class _Pushing:
             if known is not None:
                 left += [] if known else [FALSE]
                 continue
-            movable = _is_safe(condition) and id(plan) not in self.shared
+            movable = is_safe(condition) and id(plan) not in self.shared
             below = self._below(plan, condition) if movable else None
             if below is None:
                 left.append(condition)
@@ -162,7 +163,7 @@ class _Pushing:
     ) -> Plan | None:
         # The condition reads outputs; below, each is replaced by its expression, which may be unsafe.
         over = replace_columns(condition, lambda column: items[column.name])
-        return replace(plan, child=self.filtered(child, [over])) if _is_safe(over) else None
+        return replace(plan, child=self.filtered(child, [over])) if is_safe(over) else None
 
     def _below_sides(self, plan: Join | SemiJoin | Mark, read: set[str], condition: Expr) -> Plan | None:
         """Returns a join with a condition moved to the side that it reads; None if it must stay above."""
@@ -195,15 +196,18 @@ def _constant(condition: Expr) -> bool | None:
             return None
 
 
-def _is_safe(condition: Expr) -> bool:
+def is_safe(condition: Expr) -> bool:
     """Tells whether a condition compares columns and constants, so that it fails on no row."""
     match condition:
         case Col() | Lit():
             return True
         case Fn(name, args, _) if name in COMPARISONS or name == IN:
-            return _meet([arg.type for arg in args]) and all(map(_is_safe, args))
+            return _meet([arg.type for arg in args]) and all(map(is_safe, args))
+        case Fn(name, args, _) if name in (NOW, CAST, SHIFTED) and holds_time(condition):
+            # The current time, as a date, or moved by a fixed interval.
+            return all(map(is_safe, args))
         case Fn(name, args, _):
-            return name in LOGIC and all(map(_is_safe, args))
+            return name in LOGIC and all(map(is_safe, args))
         case _:
             return False
 
@@ -212,4 +216,4 @@ def _meet(types: Sequence[Type]) -> bool:
     """Tells whether values can be compared without a cast that may fail, as that of a text to a number."""
     kinds = {each.kind for each in types}
     narrow = all(each.kind is not Kind.DECIMAL or each.precision <= WIDEST for each in types)
-    return narrow and (len(kinds) == 1 or kinds <= {*NUMERIC})
+    return narrow and (len(kinds) == 1 or kinds <= {*NUMERIC} or kinds <= {*TEMPORAL})

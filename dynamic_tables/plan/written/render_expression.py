@@ -123,6 +123,11 @@ class ExpressionRenderer:
                 template = fn.args[0]
                 assert isinstance(template, Lit)
                 return f"({str(template.value).format('', *args[1:])})"
+            case functions.SHIFTED:
+                sign, count, unit = (str(arg.value) for arg in fn.args[1:] if isinstance(arg, Lit))
+                moved = f"({args[0]} {sign} INTERVAL '{count}' {unit})"
+                # DuckDB moves a DATE to a TIMESTAMP.
+                return f"CAST({moved} AS {self.dialect.type_name(fn.type)})"
             case functions.STRUCT:
                 return self.dialect.struct_text(list(zip(args[::2], args[1::2], strict=True)), fn.type)
             case functions.FRAME:

@@ -1,9 +1,9 @@
 """From SQL text to a syntax tree, and the checks for constructs that no query may contain.
 
 A defining query must have the same result whenever it is evaluated on the same data. So functions of the
-time, the user, random numbers or the order of rows are refused, and a LIMIT without ORDER BY. sqlglot parses
-the text; where it reads a text in another way than Spark 4, the tokens are changed before, or the tree after
-the parse.
+user, of random numbers or of the order of rows are refused, and a LIMIT without ORDER BY; the current time is
+the data timestamp of the refresh (`reading.text.current_time`). sqlglot parses the text; where it reads a
+text in another way than Spark 4, the tokens are changed before, or the tree after the parse.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ from dynamic_tables.reading.text.idle_limits import drop_idle_limits
 from dynamic_tables.reading.text.spark_text import SparkText
 
 NON_DETERMINISTIC = frozenset(
-    "aes_encrypt rand randn random uuid shuffle current_timestamp now localtimestamp current_date "
-    "current_time curdate current_timezone current_user user session_user current_database current_schema "
-    "current_catalog version "
+    "aes_encrypt rand randn random uuid shuffle current_time current_timezone current_user user "
+    "session_user current_database current_schema current_catalog version "
     "monotonically_increasing_id spark_partition_id input_file_name input_file_block_start "
     "input_file_block_length first last any_value first_value_ignore mode "
     "approx_count_distinct approx_percentile percentile_approx approx_top_k approx_top_k_accumulate "

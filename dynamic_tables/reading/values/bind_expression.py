@@ -23,6 +23,7 @@ from dynamic_tables.plan.types import BIGINT, BOOLEAN, TINYINT, Type, common, co
 from dynamic_tables.reading.text.parse import function_name, parts
 from dynamic_tables.reading.values.aggregate_forms import bound_form, is_form
 from dynamic_tables.reading.values.aggregates import aggregate_of
+from dynamic_tables.reading.values.bind_time import bound_time, is_time, shifted
 from dynamic_tables.reading.values.bind_window import bind_window
 from dynamic_tables.reading.values.literals import beside_dates, binary, integer, literal, suffixed
 from dynamic_tables.reading.values.passed import TypeOf, passed
@@ -110,6 +111,12 @@ class ExpressionBinder:
     def _known(self, node: exp.Expr) -> Expr:
         """Returns an expression of the registry. Raises UnsupportedError for all others."""
         kind = type(node)
+        if is_time(node):
+            return bound_time(node)
+        if kind in (exp.Add, exp.Sub) and isinstance(node.expression, exp.Interval):
+            moved = shifted(self._known(node.this), "+" if kind is exp.Add else "-", node.expression)
+            if moved is not None:
+                return moved
         if kind in BINARY:
             _only(node, "this", "expression")
             return self.apply(BINARY[kind], node.this, node.expression)

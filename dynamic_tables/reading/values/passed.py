@@ -20,6 +20,7 @@ from dynamic_tables.plan.types import Columns, Type
 from dynamic_tables.reading.text.parse import OUTSIDE, function_name
 from dynamic_tables.reading.text.spark_text import SparkText
 from dynamic_tables.reading.values.aggregate_forms import is_form
+from dynamic_tables.reading.values.bind_time import is_time
 
 TypeOf = Callable[[str, Columns], Type | None]
 """(expression, the columns in it) -> its type in Spark; None for what is no expression over one row, or whose
@@ -29,7 +30,7 @@ MARK = "\ue000"
 """Part of the names that stand for columns: a character that no query has."""
 
 LEAVES = (exp.Column, exp.AggFunc, exp.Filter, exp.Window)
-"""What is bound in an expression that is passed: columns, aggregates and window functions."""
+"""What is bound in an expression that is passed: columns, aggregates and window functions; also times."""
 
 NO_EXPRESSION = (exp.Query, exp.Window, exp.Star, exp.UDTF)
 """What no expression over one row has."""
@@ -48,7 +49,7 @@ def passed(node: exp.Expr, bind: Callable[[exp.Expr], Expr], type_of: TypeOf) ->
     args: list[Expr] = []
 
     def marked(part: exp.Expr) -> exp.Expr:
-        if not isinstance(part, LEAVES) and not is_form(part):
+        if not isinstance(part, LEAVES) and not is_form(part) and not is_time(part):
             return part
         bound, fields = _with_fields(part, bind) if isinstance(part, exp.Column) else (bind(part), ())
         args.append(bound)

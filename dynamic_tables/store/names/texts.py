@@ -16,6 +16,7 @@ from dynamic_tables.errors import DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.types import Type
 from dynamic_tables.reading.blocks.grouping import UNNAMED
+from dynamic_tables.reading.text.current_time import at_time
 from dynamic_tables.reading.text.text import read_text
 from dynamic_tables.store.names.catalog import parse_type
 from dynamic_tables.store.spark.spark_errors import store_errors
@@ -30,10 +31,15 @@ NOT_IN_NAMES = frozenset(" ,;{}()\n\t=")
 
 
 def text_frame(
-    session: SparkSession, text: str, frames: Mapping[str, DataFrame], definitions: Mapping[str, Definition]
+    session: SparkSession,
+    text: str,
+    frames: Mapping[str, DataFrame],
+    definitions: Mapping[str, Definition],
+    time: int = 0,
 ) -> DataFrame:
     """Returns the text as a data frame, not run yet. `frames`: the rows of every stored relation below it.
 
+    `time`: the current time of the text and of the views in it, in microseconds.
     Raises DefinitionError: for a text that `reading.text.text.read_text` refuses; Spark's own errors pass
     through.
     """
@@ -49,7 +55,10 @@ def text_frame(
         for name in names:
             bind(name)
         with _views(session, {name: bound[name] for name in names}):
-            return session.sql(current)
+            timed = at_time(current, time)
+            frame = session.sql(timed)
+            # Spark names a column without an alias by its text, which must not change with the time.
+            return frame if timed == current else frame.toDF(*session.sql(current).columns)
 
     return analysed(text)
 

@@ -22,6 +22,7 @@ from dynamic_tables.errors import DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.nested_types import element_of, fields_of, pair_of
 from dynamic_tables.plan.nodes import BoundQuery, Limit, Window, walk
+from dynamic_tables.plan.time import at_times
 from dynamic_tables.plan.types import Kind, Type
 from dynamic_tables.plan.written.render import render
 from dynamic_tables.reading.blocks.grouping import UNNAMED
@@ -37,6 +38,9 @@ MOST_PAIRS = 4_000
 
 ROWS = 16
 """Rows of each source, where there are so few sources that `MOST_PAIRS` allows it."""
+
+TIME = 1_706_702_400_000_000
+"""The current time in the made-up world, 2024-01-31 12:00 UTC: between the dates and times of its rows."""
 
 VALUES: Mapping[Kind, Sequence[str]] = {
     **dict.fromkeys((Kind.TINYINT, Kind.SMALLINT), ("1", "2", "NULL", "0", "-1", "3", "2", "10")),
@@ -86,7 +90,7 @@ def _difference(
     try:
         with store_errors():
             frames = {name: relation.frame for name, relation in sources.items()}
-            by_spark = text_frame(workspace.session, text, frames, definitions)
+            by_spark = text_frame(workspace.session, text, frames, definitions, TIME)
             theirs = schema_of(by_spark)
     except StoreError as error:
         raise DefinitionError(f"Spark refuses the query: {error}") from error
@@ -109,7 +113,7 @@ def _other_rows(
     except StoreError:
         return ""
     try:
-        plan = initial_plan(query, RULES, ids=False)
+        plan = at_times(initial_plan(query, RULES, ids=False), None, TIME)
         mine = rows_of(workspace.query(render(plan, SPARK, view_names(leaves)).text()).frame)
     except StoreError as error:
         return f"on made-up rows, it fails where the text does not: {error}"

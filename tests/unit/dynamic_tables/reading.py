@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynamic_tables.differentiate.registry import RULES, ensure_supported
+from dynamic_tables.differentiate.registry import RULES, ensure_supported, time_outside
 from dynamic_tables.errors import UnsupportedError
 from dynamic_tables.explain import declare
 from dynamic_tables.plan.nodes import BoundQuery
@@ -31,6 +31,8 @@ def read(query: str) -> BoundQuery:
     try:
         bound = bind_query(query, WORLD)
         ensure_supported(bound, RULES)
+        if (outside := time_outside(bound)) is not None:
+            raise outside
     except UnsupportedError:
         # AUTO would run the text as it is: what may not even run so is a DefinitionError.
         text.ensure_admitted()

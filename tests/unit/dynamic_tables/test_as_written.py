@@ -4,22 +4,42 @@ from __future__ import annotations
 
 import pytest
 
+from dynamic_tables.define import read_query
 from dynamic_tables.definition import BaseTable, fingerprint
+from dynamic_tables.differentiate.registry import RULES
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.nodes import Aggregate, walk
 from dynamic_tables.plan.types import BOOLEAN, DATE, INT, STRING, Type
 from dynamic_tables.reading.bind import bind_query
+from dynamic_tables.reading.text.current_time import at_time
 from dynamic_tables.reading.text.text import read_text
 
 R = BaseTable("r", (("a", INT), ("b", STRING), ("d", DATE)))
 
 
 @pytest.mark.parametrize(
-    "text", ["SELECT unix_timestamp() AS y FROM r", "SELECT a FROM r WHERE a < unix_timestamp()"]
+    ("call", "constant"),
+    [
+        ("now()", "TIMESTAMP '2026-11-27 23:59:59.000001Z'"),
+        ("CURRENT_TIMESTAMP", "TIMESTAMP '2026-11-27 23:59:59.000001Z'"),
+        ("localtimestamp ()", "TIMESTAMP_NTZ '2026-11-27 23:59:59.000001'"),
+        ("current_date", "DATE '2026-11-27'"),
+        ("curdate()", "DATE '2026-11-27'"),
+        ("unix_timestamp()", "unix_timestamp(TIMESTAMP '2026-11-27 23:59:59.000001Z')"),
+        ("'now()' || now()", "'now()' || TIMESTAMP '2026-11-27 23:59:59.000001Z'"),
+        ("unix_timestamp(d) + `current_date`", "unix_timestamp(d) + `current_date`"),
+    ],
 )
-def test_the_current_time_is_refused_by_each_of_its_names(text: str) -> None:
-    with pytest.raises(DefinitionError, match="function current_timestamp is refused"):
-        read_text(text, {"r": R}).ensure_admitted()
+def test_the_current_time_is_a_constant_in_a_text(call: str, constant: str) -> None:
+    time = 1_795_823_999_000_001
+    assert at_time(f"SELECT {call} AS now FROM r", time) == f"SELECT {constant} AS now FROM r"
+    read_text(f"SELECT {call} AS now FROM r", {"r": R}).ensure_admitted()
+
+
+def test_a_column_named_as_the_current_time_is_refused_beside_it() -> None:
+    source = BaseTable("r", (("a", INT), ("current_date", DATE)))
+    with pytest.raises(DefinitionError, match=r"^current_date is a column of a source, and the query reads"):
+        read_query("SELECT a FROM r WHERE current_date = DATE '2026-01-01'", {"r": source}, RULES)
 
 
 @pytest.mark.parametrize(

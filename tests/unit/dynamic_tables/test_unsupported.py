@@ -7,6 +7,7 @@ import pytest
 from dynamic_tables.differentiate.registry import NOT_YET, OPERATORS, RULES, change_plan
 from dynamic_tables.errors import UnsupportedError
 from dynamic_tables.plan.dialects import SPARK
+from dynamic_tables.plan.rewrites.timed import BOTH_SIDES, ELSEWHERE
 from dynamic_tables.plan.written.render import render
 from tests.unit.dynamic_tables.reading import read
 
@@ -31,6 +32,21 @@ QUERIES = {
         "add keys to ORDER BY until no two rows of a partition can be equal in them",
     ),
     "SELECT a FROM r WHERE exists(array(a), e -> e > 1)": ("EXISTS", NO_RULE),
+    **dict.fromkeys(
+        (
+            "SELECT a, now() AS y FROM r",
+            "SELECT MAX(current_date()) AS y FROM r",
+            "SELECT COUNT(*) AS n FROM r GROUP BY d < current_date",
+            "SELECT COUNT(*) FILTER (WHERE d < current_date()) AS n FROM r",
+            "SELECT a, rank() OVER (ORDER BY d > current_date(), a, b) AS n FROM r",
+            "SELECT a FROM r ORDER BY d < current_date(), a LIMIT 1",
+        ),
+        ("current time", ELSEWHERE),
+    ),
+    "SELECT r.a FROM r LEFT JOIN q ON r.a = q.a AND datediff(current_date(), d) < h": (
+        "current time",
+        BOTH_SIDES,
+    ),
     "SELECT SUM(a) OVER () AS n FROM r ORDER BY MAX(a) LIMIT 1": (
         "an aggregate in ORDER BY with LIMIT over rows",
         "group them",

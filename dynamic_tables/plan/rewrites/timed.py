@@ -1,0 +1,144 @@
+"""Conditions that read the current time, as columns: one BOOLEAN column for each, made just above its source.
+
+`WHERE ts > now() - INTERVAL 3 DAYS` becomes a projection that adds the column `ts > now() - ...`, and a
+filter by it. So one rule (`differentiate.passing_time`) finds the rows whose column changes as time passes,
+and every operator above, a join by its ON too, sees them as ordinary changed rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from dynamic_tables.plan.expressions import Col, Expr, Fn, conjunction, conjuncts, walk as parts_of
+from dynamic_tables.plan.nodes import (
+    Filter,
+    Join,
+    JoinKind,
+    Mark,
+    Plan,
+    Project,
+    SemiJoin,
+    Window,
+    added,
+    children,
+    children_first,
+    columns,
+    rebuilt,
+)
+from dynamic_tables.plan.rewrites.pushed import is_safe
+from dynamic_tables.plan.time import expressions, holds_time, reads_time, with_own
+from dynamic_tables.plan.types import BOOLEAN
+
+ELSEWHERE = "in a select list, a group, a window or a sort, all rows change as time passes"
+BOTH_SIDES = "in a condition on both sides of an outer or semi join; compare it with columns of one side"
+
+
+def lifted(plan: Plan) -> Plan:
+    """Returns a plan in which ON of an inner join has no condition on the current time: WHERE has it."""
+    done: dict[int, Plan] = {}
+    for node in children_first(plan):
+        made = rebuilt(node, tuple(done[id(child)] for child in children(node)))
+        if isinstance(made, Join) and made.kind is JoinKind.INNER and made.on is not None:
+            timed = [each for each in conjuncts(made.on) if holds_time(each)]
+            rest = [each for each in conjuncts(made.on) if not holds_time(each)]
+            if timed:
+                kind = JoinKind.INNER if rest else JoinKind.CROSS
+                on = conjunction(rest) if rest else None
+                made = Filter(replace(made, kind=kind, on=on), conjunction(timed))
+        done[id(node)] = made
+    return done[id(plan)]
+
+
+def with_time_columns(plan: Plan, fresh: Callable[[str], str]) -> tuple[Plan, str]:
+    """Returns a plan whose conditions on the current time are columns, and why it has none for some of them.
+
+    The reason is empty where all have. `fresh`: returns a name that the plan does not have yet.
+    """
+    if not reads_time(plan):
+        return plan, ""
+    done: dict[int, Plan] = {}
+    reason = ""
+    for node in children_first(plan):
+        made = rebuilt(node, tuple(done[id(child)] for child in children(node)))
+        timed = any(map(holds_time, expressions(node)))
+        if timed and isinstance(made, Filter | Join | SemiJoin | Mark):
+            made, left = _conditioned(made, fresh)
+            reason = reason or (BOTH_SIDES if left else "")
+        elif timed:
+            reason = reason or ELSEWHERE
+        done[id(node)] = made
+    return done[id(plan)], reason
+
+
+def _conditioned(plan: Filter | Join | SemiJoin | Mark, fresh: Callable[[str], str]) -> tuple[Plan, bool]:
+    """Returns a node whose conditions read columns for the time, and whether some of them still read it."""
+    shown = columns(plan)
+    marking = _Marking([*children(plan)], fresh)
+    # First the conditions, which give the sides their columns.
+    conditioned = with_own(plan, marking.condition)
+    made = rebuilt(conditioned, marking.sides)
+    left = any(map(holds_time, expressions(made)))
+    return Project(made, tuple((column.name, column) for column in shown)), left
+
+
+@dataclass(slots=True)
+class _Marking:
+    """Makes columns of conditions over one or two `sides`, which get these columns."""
+
+    sides: list[Plan]
+    fresh: Callable[[str], str]
+    known: dict[Expr, Col] = field(default_factory=dict)
+
+    def condition(self, expr: Expr) -> Expr:
+        """Returns a condition with a column for each largest part of it that reads the time and one side."""
+        if not holds_time(expr):
+            return expr
+        if isinstance(expr, Fn) and expr.name == "and":
+            # Each alone: a condition that does not read the time needs no column.
+            return Fn("and", tuple(map(self.condition, expr.args)), expr.type)
+        place = self._side(expr) if expr.type == BOOLEAN else None
+        if place is not None:
+            if expr not in self.known:
+                self.known[expr] = Col(self.fresh("$time"), BOOLEAN)
+                self.sides[place] = _marked(self.sides[place], self.known[expr].name, expr)
+            return self.known[expr]
+        return replace(expr, args=tuple(map(self.condition, expr.args))) if isinstance(expr, Fn) else expr
+
+    def _side(self, expr: Expr) -> int | None:
+        read = {part.name for part in parts_of(expr) if isinstance(part, Col)}
+        for place, side in enumerate(self.sides):
+            if read <= {column.name for column in columns(side)}:
+                return place
+        return None
+
+
+def _marked(plan: Plan, name: str, condition: Expr) -> Plan:
+    """Returns a plan with a column for a condition, added below the windows that it does not read.
+
+    There fewer rows are looked at: a window's partitions change only where the column does.
+    """
+    own = _added(plan)
+    if own is not None and is_safe(condition):
+        read = {part.name for part in parts_of(condition) if isinstance(part, Col)}
+        if not read & set(own):
+            child = children(plan)[0]
+            made = rebuilt(plan, (_marked(child, name, condition),))
+            return _passing(made, name) if isinstance(made, Project) else made
+    return Project(plan, (*((column.name, column) for column in columns(plan)), (name, condition)))
+
+
+def _added(plan: Plan) -> Sequence[str] | None:
+    """Returns the columns that are new in a window, or in a projection; None for any other node."""
+    match plan:
+        case Window():
+            return [column.name for column in added(plan)]
+        case Project(child, items) if not any(holds_time(expr) for _, expr in items):
+            below = set(columns(child))
+            return [name for name, expr in items if expr not in below or expr != Col(name, expr.type)]
+        case _:
+            return None
+
+
+def _passing(plan: Project, name: str) -> Project:
+    return replace(plan, items=(*plan.items, (name, Col(name, BOOLEAN))))
