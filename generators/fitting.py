@@ -18,6 +18,7 @@ from workload.errors import WorkloadError
 from workload.failing import may_fail
 from workload.limits import NO_LIMITS, Limits, Timestamps
 from workload.operators import JOIN_OPERATORS, OPERATORS
+from workload.passing_time import reads_time
 from workload.query import (
     Aggregate,
     Call,
@@ -108,6 +109,8 @@ def _gap(
         return "it is a view"
     if may_fail(definition.query) and not limits.failures:
         return "it may fail on its data"
+    if reads_time(definition.query) and not limits.clock:
+        return "it reads the current time"
     beyond = sorted(used - limits.operators)
     if beyond:
         return ", ".join(beyond)

@@ -11,6 +11,7 @@ from generators.concurrency import with_other_processes
 from generators.fitting import fit, is_within
 from generators.given_scenarios import scenario_of
 from generators.intents import INTENTS, TWICE_AS_OFTEN, Act, Script
+from generators.passing_time import with_passing_time
 from generators.profiles import DRAWS_VERSION, Profile
 from generators.queries.styles import with_styles
 from generators.recreations import with_recreations
@@ -67,7 +68,8 @@ def generate(
     if profile.limits == NO_LIMITS:
         disturbed = with_other_processes(choices, scenario, profile.concurrent_percent)
         styled = with_styles(choices, disturbed, profile.styled_percent)
-        return with_recreations(choices, styled, profile.recreated_percent, may_replace=True)
+        again = with_recreations(choices, styled, profile.recreated_percent, may_replace=True)
+        return with_passing_time(choices, again, profile.timed_percent)
     for _ in range(ATTEMPTS):
         within = fit(scenario, profile.limits, cut)
         if within.dynamic_tables:

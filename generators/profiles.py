@@ -19,7 +19,7 @@ from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator
 from workload.types import Kind
 
-GENERATOR_VERSION = 39
+GENERATOR_VERSION = 40
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
 
 DRAWS_VERSION = 37
@@ -64,6 +64,8 @@ class Profile:
     """Percent of definitions written as people write them (`workload.writing.writer`); drawn last, too."""
     recreated_percent: int = field(default=15, repr=False)
     """Percent of scenarios in which a definition is dropped and created again; drawn last, too."""
+    timed_percent: int = field(default=40, repr=False)
+    """Percent of definitions over dates or times with a condition on the current time; drawn last, too."""
     dml: Mapping[str, int] = field(default_factory=lambda: DML_WEIGHTS)
     query: QueryWeights = field(default_factory=QueryWeights)
     floors: Mapping[str, float] = field(default_factory=dict, repr=False)

@@ -106,12 +106,22 @@ class DelayedView:
         """
         if name in self._tables:
             return self.source_rows(name, timestamp)
-        relations = self._relations(name, timestamp)
-        # Not by timestamp: most data timestamps of a scenario see the same states of the base tables.
-        key = (name, *relations)
+        key = self._key(name, timestamp)
         if key not in self._contents:
-            self._contents[key] = self._evaluate(name, relations)
+            relations = self._relations(name, timestamp)
+            self._contents[key] = self._rows(
+                name, self._expansion(name).at(timestamp), relations, self._catalog[name]
+            )
         return self._contents[key]
+
+    def _key(self, name: str, timestamp: int) -> tuple[str, ...]:
+        """What decides the contents of a definition at a timestamp.
+
+        That is the timestamp itself only where the query reads the current time: most data timestamps of a
+        scenario see the same states of the base tables.
+        """
+        moment = (str(timestamp),) if self._expansion(name).reads_time else ()
+        return (name, *self._relations(name, timestamp), *moment)
 
     def contents_like(self, name: str, timestamp: int, held: Iterable[Row]) -> tuple[Row, ...]:
         """The contents; where several are right, those that are nearest to what a table holds.
@@ -130,10 +140,10 @@ class DelayedView:
         if limited is None:
             return None
         relations = self._relations(name, timestamp)
-        key = (name, *relations)
+        key = self._key(name, timestamp)
         if key not in self._ranked:
             columns = self._catalog[name]
-            expansion = replace(self._expansion(name), body=ranked(limited, columns))
+            expansion = replace(self._expansion(name), body=ranked(limited, columns)).at(timestamp)
             rows = self._rows(name, expansion, relations, (*columns, Column(RANK, INT)))
             self._ranked[key] = first_rows(limited, columns, rows)
         return self._ranked[key]
@@ -147,7 +157,7 @@ class DelayedView:
 
         Each is a text for DuckDB, which reads the sources by their names. Raises as `contents` does.
         """
-        expansion = self._expansion(name)
+        expansion = self._expansion(name).at(timestamp)
         bound = self._bound(expansion, self._relations(name, timestamp))
         listed = ", ".join(f"({query})" for query in queries)
         text = f"{expansion.named(bound, Dialect.DUCKDB)}SELECT {listed}"
@@ -197,7 +207,7 @@ class DelayedView:
         """
         if name in self._tables:
             return _as_values(self._tables[name], self.source_rows(name, timestamp), dialect)
-        expansion = self._expansion(name)
+        expansion = self._expansion(name).at(timestamp)
         bound = []
         for table in expansion.tables:
             rows = self.source_rows(table, timestamp)
@@ -215,9 +225,6 @@ class DelayedView:
 
     def _relations(self, name: str, timestamp: int) -> list[str]:
         return [self._base.state(table, timestamp).relation for table in self._expansion(name).tables]
-
-    def _evaluate(self, name: str, relations: list[str]) -> tuple[Row, ...]:
-        return self._rows(name, self._expansion(name), relations, self._catalog[name])
 
     def _bound(self, expansion: Expansion, relations: list[str]) -> tuple[str, ...]:
         return tuple(

@@ -6,14 +6,16 @@ its defining query at the same data timestamp, never for the rows that some refr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
+from workload.passing_time import at_time, reads_time
 from workload.query import Cte, Query, Verbatim, With, names_read
 from workload.scenario import Scenario
 from workload.sql import Dialect, render_query
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Expansion:
     """A defining query over base tables only.
 
@@ -29,6 +31,18 @@ class Expansion:
     def query(self) -> Query:
         """The expansion as one query of the IR."""
         return With(self.ctes, self.body) if self.ctes else self.body
+
+    @cached_property
+    def reads_time(self) -> bool:
+        """Whether the current time decides what it holds."""
+        return reads_time(self.query)
+
+    def at(self, timestamp: int) -> Expansion:
+        """The expansion with the current time as a constant: the data timestamp."""
+        if not self.reads_time:
+            return self
+        ctes = tuple(replace(cte, query=at_time(cte.query, timestamp)) for cte in self.ctes)
+        return Expansion(self.tables, ctes, at_time(self.body, timestamp))
 
     def text(self, tables: tuple[str, ...], dialect: Dialect, separator: str = " ") -> str:
         """The SQL text. `tables` are CTEs `name AS (...)` that define the base tables; they come first."""

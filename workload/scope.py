@@ -12,7 +12,7 @@ from workload.orders import leaves_ties, tied_order
 from workload.query import subexpressions
 from workload.schema import Column
 from workload.sql import functions
-from workload.types import BOOLEAN, Kind, SqlType, fits
+from workload.types import BIGINT, BOOLEAN, DATE, TIMESTAMP, TIMESTAMP_NTZ, Kind, SqlType, fits
 from workload.windows import check_sets, check_windows
 
 Catalog = Mapping[str, tuple[Column, ...]]
@@ -211,6 +211,9 @@ def check_call(call: ir.Call) -> None:
             fits_shape = count >= 3 and count % 2 == 1
         case functions.IN:
             fits_shape = count >= 2
+        case functions.NOW:
+            fits_shape = [(type(arg), arg.type) for arg in call.args] == [(ir.Literal, BIGINT)]
+            fits_shape = fits_shape and call.type in (DATE, TIMESTAMP, TIMESTAMP_NTZ)
         case name:
             function = functions.FUNCTIONS.get(name)
             fits_shape = function is not None and (

@@ -33,7 +33,7 @@ def reproduction(scenario: Scenario, outcome: Outcome, replay: str) -> Reproduct
     if not findings:
         return None
     shown = next((finding for finding in findings if _rows_differ(finding)), findings[0])
-    expansion = expand(scenario, shown.table)
+    expansion = expand(scenario, shown.table).at(shown.timestamp or 0)
     tables = {table.name: table for table in scenario.tables if table.name in expansion.tables}
     with DelayedView(scenario) as truth:
         columns = tuple(column.name for column in truth.columns(shown.table))
@@ -76,7 +76,8 @@ def adapter_reproduction(
             columns = dict(check_scenario(scenario))[table]
             query = f"SELECT * FROM {table}"
         if table in names:
-            query = formatted_sql(expand(scenario, table).text((), Dialect.DUCKDB), Dialect.DUCKDB)
+            expansion = expand(scenario, table).at((shown.timestamp if shown else None) or 0)
+            query = formatted_sql(expansion.text((), Dialect.DUCKDB), Dialect.DUCKDB)
             table = scenario.definition(table).public_name
         steps = _given(scenario, last, spec.dialect)
         tables = {

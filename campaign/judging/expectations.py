@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from generators.coverage import operators
 from workload.dml import Delete, Dml, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
 from workload.outcomes.trace import Action
+from workload.passing_time import reads_time
 from workload.query import ColumnRef, Named, Query, RowSource, Select, With, inputs, names_read, walk
 from workload.scenario import Commit, Definition, DynamicTable, RefreshMode, Scenario, View
 
@@ -131,8 +132,23 @@ class SourceHistory:
 
     def unchanged(self, name: str, after: int, until: int) -> bool:
         """Whether every row behind a relation is surely the same at both times, its identity included."""
-        return all(
+        return not (after < until and self.moves(name)) and all(
             keeps_rows(statement) for statement in self.statements(self.base_tables(name), after, until)
+        )
+
+    def moves(self, name: str) -> bool:
+        """Whether the rows of a relation may change as time passes, though nobody writes a source."""
+        definition = self._definitions.get(name)
+        if definition is None:
+            return False
+        return reads_time(definition.query) or any(map(self.moves, names_read(definition.query)))
+
+    def reads_time(self, name: str) -> bool:
+        """Whether a definition reads the current time itself, or in a view."""
+        return any(
+            reads_time(each.query)
+            for each in self.scenario.definitions
+            if self.reads_by_views(name, each.name)
         )
 
     def actions_due(
@@ -142,13 +158,19 @@ class SourceHistory:
         if previous is None:
             return frozenset({Action.INITIALIZE})
         statements = self.statements(self.base_tables(name), previous, timestamp)
+        due = {Action.INCREMENTAL if incremental else Action.FULL}
         if not statements or all(isinstance(s, Optimize) for s in statements):
-            return frozenset({Action.NO_DATA})
+            if not self.moves(name):
+                return frozenset({Action.NO_DATA})
+            # The contents say whether rows had to come or go; a FULL table is written anew as time passes.
+            own = not incremental and self.reads_time(name)
+            return frozenset(due if own else {*due, Action.NO_DATA})
         bases = frozenset(source for source in self.direct_sources(name) if source in self.base_tables(name))
         if any(isinstance(s, Replace) for s in statements if s.table in bases):
             return frozenset({Action.REINITIALIZE if incremental else Action.FULL})
-        due = {Action.INCREMENTAL if incremental else Action.FULL}
-        if all(self._idle(source, previous, timestamp) for source in bases):
+        if all(self._idle(source, previous, timestamp) for source in bases) and (
+            incremental or not self.reads_time(name)
+        ):
             # Changes may have died out in an upstream dynamic table, or there were none.
             due.add(Action.NO_DATA)
         return frozenset(due)

@@ -113,10 +113,13 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "cast": Function(1, "CAST({0} AS {type})"),
 }
-"""Functions with a fixed shape. `case` and `in` have their own, see `render`."""
+"""Functions with a fixed shape. `case`, `in` and `now` have their own, see `render`."""
 
 CASE = "case"
 """`case`: condition, value, condition, value, ..., else."""
 
 IN = "in"
 """`in`: the value, then the list."""
+
+NOW = "now"
+"""`now`: the current time and so many microseconds, a literal; only Spark's SQL has a text for it here."""

@@ -11,7 +11,8 @@ from workload import query as ir
 from workload.aggregates import EXTREMES_BY, FORMS
 from workload.keywords import KEYWORDS
 from workload.sql.dialect import Dialect, type_name
-from workload.sql.functions import CASE, FUNCTIONS, IN
+from workload.sql.functions import CASE, FUNCTIONS, IN, NOW
+from workload.sql.render import current_time
 from workload.types import BOOLEAN
 from workload.writing.aggregates import written_form
 from workload.writing.implied import with_implied
@@ -270,6 +271,11 @@ class Clause:
         return found
 
     def function(self, call: ir.Call) -> str:
+        if call.function == NOW:
+            text = f"({current_time(call, Dialect.SPARK)})"
+            return (
+                text.replace("current_timestamp", self.style.words("NOW")) if self.style.chance(50) else text
+            )
         args = [self.text(arg) for arg in call.args]
         if call.function == "coalesce" and len(args) == 2 and self.style.chance(50):
             name = self.style.choices.choice(("NVL", "IFNULL"))

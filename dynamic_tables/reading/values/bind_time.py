@@ -44,7 +44,7 @@ def bound_time(node: exp.Expr) -> Expr:
 def shifted(time: Expr, sign: str, interval: exp.Interval) -> Expr | None:
     """Returns the current time moved by an interval; None for another time, or for another interval."""
     unit, count = str(interval.args.get("unit") or "").upper().removesuffix("S"), interval.this
-    plain = isinstance(count, exp.Literal) and re.fullmatch(r"-?\d{1,9}", str(count.this))
+    plain = isinstance(count, exp.Literal) and re.fullmatch(r"-?\d{1,18}", str(count.this))
     moved = holds_time(time) and not any(isinstance(part, Col) for part in walk(time))
     if not moved or not plain or unit not in UNITS or time.type.kind not in TEMPORAL:
         return None

@@ -1,0 +1,44 @@
+"""The current time in queries: a call whose value is the data timestamp at which the query is evaluated.
+
+An engine gets a function of the current time in its text. A judge gets a constant in its place, so that it
+needs no clock: delayed view semantics say that the current time of a refresh is its data timestamp.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from workload.errors import WorkloadError
+from workload.query import Call, Literal, N, Node, changed, walk
+from workload.sql.functions import NOW
+from workload.types import BIGINT, Kind, SqlType
+
+START = dt.datetime(1970, 1, 1)  # noqa: DTZ001  # values of scenarios are in UTC, without a zone
+"""The moment of timestamp 0."""
+
+
+def current_time(offset: int, type_: SqlType) -> Call:
+    """The current time and so many microseconds, as a DATE, TIMESTAMP or TIMESTAMP_NTZ."""
+    return Call(NOW, (Literal(offset, BIGINT),), type_)
+
+
+def reads_time(node: Node) -> bool:
+    """Whether some expression of a query reads the current time."""
+    return any(isinstance(part, Call) and part.function == NOW for part in walk(node))
+
+
+def at_time(node: N, timestamp: int) -> N:
+    """The query with the current time as a constant; the timestamp in microseconds. Raises WorkloadError."""
+
+    def constant(part: Node) -> Node | None:
+        match part:
+            case Call(function, (Literal(int() as offset, _),), type_) if function == NOW:
+                try:
+                    moment = START + dt.timedelta(microseconds=timestamp + offset)
+                except OverflowError as error:
+                    raise WorkloadError(f"{timestamp} and {offset} microseconds are no time") from error
+                return Literal(moment.date() if type_.kind is Kind.DATE else moment, type_)
+            case _:
+                return None
+
+    return changed(node, constant)
