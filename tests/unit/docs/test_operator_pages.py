@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections import Counter
 from pathlib import Path
@@ -15,6 +16,7 @@ from dynamic_tables.differentiate.registry import OPERATORS, PAGES, RULES, chang
 from dynamic_tables.explain import declare
 from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.nodes import ACTION, ROW_ID
+from dynamic_tables.plan.time import at_times
 from dynamic_tables.plan.written.render import render
 from dynamic_tables.reading.bind import bind_query
 from dynamic_tables.reading.text.relations import Relations, StoredRelation
@@ -59,7 +61,8 @@ def run(lines: list[str]) -> list[tuple[str, ...]]:
         for name in relations:
             connection.execute(f'CREATE TABLE "{leaf_name(name, At.T1)}" AS SELECT * FROM {name}')
         (query,) = after(lines, "query:")
-        return changes(connection, relations, query)
+        times = [int(dt.datetime.fromisoformat(f"{each}Z").timestamp()) for each in after(lines, "time:")]
+        return changes(connection, relations, query, times or [0, 0])
 
 
 def insert(connection: duckdb.DuckDBPyConnection, relations: Relations, statement: str) -> None:
@@ -74,17 +77,21 @@ def insert(connection: duckdb.DuckDBPyConnection, relations: Relations, statemen
     connection.execute(text)
 
 
-def changes(connection: duckdb.DuckDBPyConnection, relations: Relations, query: str) -> list[tuple[str, ...]]:
+def changes(
+    connection: duckdb.DuckDBPyConnection, relations: Relations, query: str, times: list[int]
+) -> list[tuple[str, ...]]:
+    """The change set. `times`: the data timestamps before and after the refresh, in seconds."""
+    before, now = (1_000_000 * each for each in times)
     bound = bind_query(query, relations)
     for name in bound.sources:
         relation = relations[name]
         assert isinstance(relation, StoredRelation)
         captured = render(RULES.capture(name, relation.columns), DUCKDB).text()
         connection.execute(f'CREATE TABLE "{leaf_name(name, None)}" AS {captured}')
-    before = {leaf_name(name, At.T1): leaf_name(name, At.T0) for name in bound.sources}
-    stored = render(initial_plan(bound, RULES, ids=True), DUCKDB, before).text()
+    at_t0 = {leaf_name(name, At.T1): leaf_name(name, At.T0) for name in bound.sources}
+    stored = render(at_times(initial_plan(bound, RULES, ids=True), None, before), DUCKDB, at_t0).text()
     connection.execute(f'CREATE TABLE "{CONTENTS}" AS {stored}')
-    text = render(change_plan(bound, RULES), DUCKDB).text()
+    text = render(at_times(change_plan(bound, RULES), before, now), DUCKDB).text()
     names = ", ".join(f'"{name}"' for name, _ in bound.schema)
     rows = connection.execute(f'SELECT "{ACTION}", {names} FROM ({text})').fetchall()
     return [("-" if action == "DELETE" else "+", *map(shown, values)) for action, *values in rows]
