@@ -15,6 +15,8 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
+from campaign.faults.fault import Fault, Subject
+from campaign.faults.passing_time import FAULTS
 from dynamic_tables.definition import RefreshMode
 from dynamic_tables.errors import RefreshFailed
 from engines.adapter import Transaction
@@ -236,9 +238,11 @@ TIMED = (
 class World:
     """The engine over two tables, and DuckDB over the same rows."""
 
-    def __init__(self, query: str, seed: int, truth: duckdb.DuckDBPyConnection) -> None:
+    def __init__(
+        self, query: str, seed: int, truth: duckdb.DuckDBPyConnection, variant: Variant | None = None
+    ) -> None:
         self.query, self.random, self.now = query, random.Random(seed), START
-        self.engine, self.truth = InMemoryPlatform(Variant()).open(), truth
+        self.engine, self.truth = InMemoryPlatform(variant or Variant()).open(), truth
         for each in TABLES.values():
             self.engine.create_table(each, "")
             typed = ", ".join(f"{c.name} {c.type}".replace("_NTZ", "") for c in each.columns)
@@ -369,3 +373,22 @@ def test_rows_come_and_go_as_time_passes(query: str, seed: int, truth: duckdb.Du
         assert Counter(fresh) == Counter(world.stored())
     finally:
         world.engine.close()
+
+
+def is_wrong(query: str, truth: duckdb.DuckDBPyConnection, variant: Variant) -> bool:
+    """Whether some refresh of a query fails, or gives other rows than DuckDB."""
+    world = World(query, 0, truth, variant)
+    try:
+        for _ in range(ROUNDS):
+            if not world.refreshed() or Counter(each.row for each in world.stored()) != world.expected():
+                return True
+            world.change()
+        return False
+    finally:
+        world.engine.close()
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_in_passing_time_is_noticed(fault: Fault, truth: duckdb.DuckDBPyConnection) -> None:
+    variant = fault.plant(Subject()).variant
+    assert any(is_wrong(query, truth, variant) for query in TIMED)
