@@ -26,6 +26,7 @@ from dynamic_tables.operations.operating import allowed, completed, publish
 from dynamic_tables.operations.reading import sources_now
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.initial import initialization_timestamp
+from dynamic_tables.schedule.lag import SECOND
 from dynamic_tables.store.faults import MISTAKES, fault_of
 
 Observe = Callable[[RefreshResult], None]
@@ -102,6 +103,8 @@ class Commanded:
                     # Before its contents, because tables above it must know that its rows have no ids now.
                     reason = refreshing.table.reason
                     self.store.redefine(replace(table, incremental=False, reason=reason, state=()))
+                if refreshing.reads_time:
+                    _ensure_clock(self, table, timestamp)
                 result = refreshing.run(timestamp, anew=anew)
         except DynamicTablesError as raised:
             error = _naming(table.name, raised)
@@ -158,6 +161,24 @@ class Commanded:
     def has_version_at(self: Operated, table: DynamicTable, timestamp: int) -> bool:
         """Tells whether the table has a refresh with exactly this data timestamp."""
         return any(record.frontier.timestamp == timestamp for record in self.store.refreshes(table))
+
+
+SKEW = 60 * SECOND
+"""How far the clock may stand before the data timestamp of a table that reads the current time: clocks of
+several machines differ by less. Until it has caught up, time stands still for the table."""
+
+
+def _ensure_clock(account: Operated, table: DynamicTable, timestamp: int) -> None:
+    """Raises RefreshFailed: the clock went back, so that the current time of a query would be a wrong one."""
+    newest = max((each.frontier.timestamp for each in account.store.refreshes(table)), default=None)
+    now = account.clock.now()
+    if newest is not None and not account.clock.simulated and now < newest - SKEW:
+        raise RefreshFailed(
+            table.name,
+            timestamp,
+            f"the clock went back: it says {moment(now)}, and the contents are of {moment(newest)}; "
+            "the query reads the current time, so set the clock right, or wait until it has caught up",
+        )
 
 
 def _naming(table: str, error: DynamicTablesError) -> DynamicTablesError:
