@@ -29,6 +29,7 @@ from dynamic_tables.differentiate.registry import RULES
 from dynamic_tables.errors import DynamicTablesError
 from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.nodes import ROW_ID
+from dynamic_tables.plan.time import at_times
 from dynamic_tables.plan.written.render import render
 from dynamic_tables.store.log.log import TableMetadata
 from dynamic_tables.store.names.catalog import ATTACHED, DYNAMIC_TABLE, VIEW, attached, from_metadata
@@ -190,10 +191,10 @@ def _compared(
                 raise Unreadable(f"its source {name} is another table by now; refresh it first")
             evaluation.add(name, rows_at(tables[name], version))
         views = {each.name: each.text for each in tables.values() if each.kind == VIEW}
-        evaluation.query(table.text, views, "due")
+        evaluation.query(table.text, views, "due", newest.timestamp)
         columns, missing, less, extra, more = evaluation.difference("stored", "due", SHOWN)
         if less or more:
-            facts = [*facts, *_confirmed(table, tables, evaluation)]
+            facts = [*facts, *_confirmed(table, tables, evaluation, newest.timestamp)]
             facts.append(f"rows of the query that are missing: {less}; rows that are too many: {more}")
         return AuditedTable(
             name=table.name,
@@ -212,14 +213,14 @@ def _compared(
 
 
 def _confirmed(
-    table: StoredTable, tables: Mapping[str, StoredTable], evaluation: Evaluation
+    table: StoredTable, tables: Mapping[str, StoredTable], evaluation: Evaluation, time: int
 ) -> Sequence[str]:
     """Returns nothing, or that only one reading of the query was possible.
 
     Raises Unreadable: by the other reading the table is right, so that nothing can be said.
     """
     try:
-        second_reading(table, tables, evaluation, "due by the engine")
+        second_reading(table, tables, evaluation, "due by the engine", time)
     except Unreadable as error:
         return [f"one reading of the query only: {error}"]
     _, _, less, _, more = evaluation.difference("stored", "due by the engine", 1)
@@ -236,7 +237,7 @@ def _listed(columns: Sequence[str]) -> str:
 
 
 def second_reading(
-    table: StoredTable, tables: Mapping[str, StoredTable], evaluation: Evaluation, keep: str
+    table: StoredTable, tables: Mapping[str, StoredTable], evaluation: Evaluation, keep: str, time: int
 ) -> None:
     """Keeps the rows of a query by the engine's plan. Raises Unreadable: the engine has no plan for it."""
     try:
@@ -246,7 +247,9 @@ def second_reading(
             raise Unreadable("the engine has no plan of the query either")
         leaves = {name: name for name in tables}
         columns = ", ".join(DUCKDB.identifier(column.name) for _, column in bound.outputs)
-        evaluation.run(f"SELECT {columns} FROM ({render(bound.plan, DUCKDB, leaves).text()})", keep)
+        evaluation.run(
+            f"SELECT {columns} FROM ({render(at_times(bound.plan, None, time), DUCKDB, leaves).text()})", keep
+        )
     except (DynamicTablesError, duckdb.Error, KeyError) as error:
         raise Unreadable(f"the engine's reading cannot be run: {first_line(error)}") from error
 

@@ -7,6 +7,7 @@ where that differs from the table: a table that is right by one of two readings 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 
 import duckdb
 import pyarrow as pa
@@ -17,6 +18,8 @@ from campaign.audit.stored import Unreadable, first_line
 from oracle.duck import open_duckdb
 
 Rows = list[tuple[object, ...]]
+
+START = datetime(1970, 1, 1, tzinfo=UTC)
 
 INTERNAL = "audit"
 """The schema of the results, apart from the tables of the account, which may have any name."""
@@ -42,15 +45,15 @@ class Evaluation:
         except duckdb.Error as error:
             raise Unreadable(f"DuckDB cannot hold {name}: {first_line(error)}") from error
 
-    def query(self, text: str, views: Mapping[str, str], keep: str) -> None:
+    def query(self, text: str, views: Mapping[str, str], keep: str, time: int) -> None:
         """Keeps the result of a query in Spark's dialect as a table. Raises Unreadable: DuckDB cannot run it.
 
-        `views`: the texts of the views of the account by name.
+        `views`: the texts of the views of the account by name. `time`: the current time in microseconds.
         """
         try:
-            parsed = sqlglot.parse_one(text, read="spark")
+            parsed = _at_time(text, time)
             for name in _views_in(parsed, views):
-                body = self._spark(views, name)
+                body = self._spark(views, name, time)
                 self.connection.execute(f'CREATE OR REPLACE VIEW "{name}" AS {body}')
             self.run(parsed.sql("duckdb"), keep)
         except sqlglot.errors.SqlglotError as error:
@@ -58,11 +61,11 @@ class Evaluation:
         except duckdb.Error as error:
             raise Unreadable(f"DuckDB cannot run the query: {first_line(error)}") from error
 
-    def _spark(self, views: Mapping[str, str], name: str) -> str:
-        parsed = sqlglot.parse_one(views[name], read="spark")
+    def _spark(self, views: Mapping[str, str], name: str, time: int) -> str:
+        parsed = _at_time(views[name], time)
         for inner in _views_in(parsed, views):
             if inner != name:
-                body = self._spark(views, inner)
+                body = self._spark(views, inner, time)
                 self.connection.execute(f'CREATE OR REPLACE VIEW "{inner}" AS {body}')
         return parsed.sql("duckdb")
 
@@ -127,6 +130,24 @@ def _family(type_: str) -> str:
     if type_.startswith(EXACT) and not type_.endswith("]"):
         return "exact number"
     return "float" if type_ in FLOATS else type_.replace("TIMESTAMP_NS", "TIMESTAMP")
+
+
+def _at_time(text: str, time: int) -> exp.Expr:
+    """Returns the tree of a query with the current time as a constant: the data timestamp, in UTC."""
+    moment = START + timedelta(microseconds=time)
+
+    def constant(node: exp.Expr) -> exp.Expr:
+        name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+        if isinstance(node, exp.CurrentDate) or name == "curdate":
+            return exp.cast(exp.Literal.string(str(moment.date())), "DATE")
+        local = exp.Literal.string(str(moment.replace(tzinfo=None)))
+        if isinstance(node, exp.Localtimestamp):
+            return exp.cast(local, "TIMESTAMPNTZ")
+        if isinstance(node, exp.CurrentTimestamp) or name == "now":
+            return exp.cast(exp.Literal.string(str(moment)), "TIMESTAMPTZ")
+        return node
+
+    return sqlglot.parse_one(text, read="spark").transform(constant)
 
 
 def _views_in(parsed: exp.Expr, views: Mapping[str, str]) -> Sequence[str]:
