@@ -203,6 +203,8 @@ FLOORS: Mapping[str, float] = {
     "state: name given again": 60,
     "state: definition replaced": 20,
     "state: refresh failed as its query does": 30,
+    "state: time alone changed rows": 10,
+    "state: time passed and changed nothing": 10,
 }
 
 SMOKE = Profile(name="smoke", floors=FLOORS)

@@ -7,14 +7,24 @@ needs no clock: delayed view semantics say that the current time of a refresh is
 from __future__ import annotations
 
 import datetime as dt
+import re
 
 from workload.errors import WorkloadError
-from workload.query import Call, Literal, N, Node, changed, walk
+from workload.query import Call, Literal, N, Node, Verbatim, changed, walk
 from workload.sql.functions import NOW
 from workload.types import BIGINT, Kind, SqlType
 
 START = dt.datetime(1970, 1, 1)  # noqa: DTZ001  # values of scenarios are in UTC, without a zone
 """The moment of timestamp 0."""
+
+
+WRITTEN = re.compile(
+    r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/\*.*?\*/"
+    r"|\b(?P<call>current_timestamp|now|localtimestamp|current_date|curdate)\s*\(\s*\)"
+    r"|\b(?P<bare>current_timestamp|localtimestamp|current_date)\b(?!\s*\()",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What a text says for the current time; and strings, quoted names and comments, which only look so."""
 
 
 def current_time(offset: int, type_: SqlType) -> Call:
@@ -24,7 +34,11 @@ def current_time(offset: int, type_: SqlType) -> Call:
 
 def reads_time(node: Node) -> bool:
     """Whether some expression of a query reads the current time."""
-    return any(isinstance(part, Call) and part.function == NOW for part in walk(node))
+    return any(
+        (isinstance(part, Call) and part.function == NOW)
+        or (isinstance(part, Verbatim) and _text_at(part.text, START) != part.text)
+        for part in walk(node)
+    )
 
 
 def at_time(node: N, timestamp: int) -> N:
@@ -38,7 +52,29 @@ def at_time(node: N, timestamp: int) -> N:
                 except OverflowError as error:
                     raise WorkloadError(f"{timestamp} and {offset} microseconds are no time") from error
                 return Literal(moment.date() if type_.kind is Kind.DATE else moment, type_)
+            case Verbatim(text=text, translated=translated):
+                moment = START + dt.timedelta(microseconds=timestamp)
+                read = tuple(changed(source, constant) for source in part.sources)
+                return Verbatim(_text_at(text, moment), _text_at(translated, moment), read, part.columns)
             case _:
                 return None
 
     return changed(node, constant)
+
+
+def _text_at(text: str, moment: dt.datetime) -> str:
+    """A query that is given as text, with the current time as a constant."""
+
+    def constant(found: re.Match[str]) -> str:
+        name = (found["call"] or found["bare"] or "").lower()
+        match name:
+            case "":
+                return found[0]
+            case "current_date" | "curdate":
+                return f"DATE '{moment.date()}'"
+            case "localtimestamp":
+                return f"TIMESTAMP_NTZ '{moment}'"
+            case _:
+                return f"TIMESTAMP '{moment}'"
+
+    return WRITTEN.sub(constant, text)

@@ -151,6 +151,11 @@ class SourceHistory:
             if self.reads_by_views(name, each.name)
         )
 
+    def only_time_passed(self, name: str, after: int, until: int) -> bool:
+        """Whether nothing was written below a definition that reads the current time in (after, until]."""
+        written = self.statements(self.base_tables(name), after, until)
+        return self.moves(name) and all(isinstance(each, Optimize) for each in written)
+
     def actions_due(
         self, name: str, incremental: bool, previous: int | None, timestamp: int
     ) -> frozenset[Action]:

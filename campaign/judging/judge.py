@@ -416,6 +416,8 @@ class Judgement:
         self.checks += 1
         incremental = self.incremental.get(event.table, False)
         due = self.sources.actions_due(event.table, incremental, previous, event.timestamp)
+        if previous is not None and self.sources.only_time_passed(event.table, previous, event.timestamp):
+            due = self._due_by_time(event, due)
         if event.table in self.waiting and previous is not None:
             due = self._due_after_replacement(event, incremental, due)
         if event.action is Action.FULL and Action.INCREMENTAL in due and self._pairs_fail(event, previous):
@@ -426,6 +428,18 @@ class Judgement:
             action = f"{event.effective_action.value} (reported: {event.action.value}, {event.reason})"
             message = f"{event.table} was refreshed by {action}; {listed} was due"
             self._find(Check.REFRESH_MODE, event.table, event.step, message, event.timestamp)
+
+    def _due_by_time(self, event: Refreshed, due: frozenset[Action]) -> frozenset[Action]:
+        """Returns the actions due for a refresh since whose start nothing was written below the table.
+
+        `due`: the actions due, whatever rows have come or gone.
+        """
+        none = event.change_set is not None and not event.change_set
+        quiet = none or event.action is Action.NO_DATA
+        self.met["time passed and changed nothing" if quiet else "time alone changed rows"] += 1
+        below = any(map(self.sources.moves, self.sources.direct_sources(event.table)))
+        # A table below may have changed rows that this one does not show.
+        return frozenset({Action.NO_DATA}) if none and not below and Action.NO_DATA in due else due
 
     def _due_after_replacement(
         self, event: Refreshed, incremental: bool, due: frozenset[Action]

@@ -31,14 +31,14 @@ NULL_SAFE = frozenset({"is distinct from", "is not distinct from"})
 
 def state_time(node: Project, at: At, ids: bool, d: Differentiation) -> Plan:
     """Returns the rows at one end with the columns as of its time; row ids pass through."""
-    return _at(node, d.state(node.child, at, ids), at, id_item(ids))
+    return at_one_end(node, d.state(node.child, at, ids), at, id_item(ids))
 
 
 def delta_time(node: Project, ids: bool, d: Differentiation) -> Plan:
     """Returns the changed rows with the columns at t1, and the rows at t0 whose columns change with time."""
-    changed = _at(node, d.delta(node.child, ids), At.T1, ((ACTION, ACT), *id_item(ids)))
+    changed = at_one_end(node, d.delta(node.child, ids), At.T1, ((ACTION, ACT), *id_item(ids)))
     crossing = rows_that_cross(node, d.state(node.child, At.T0, ids))
-    return UnionAll((changed, both_ends(lambda at: _at(node, crossing, at, id_item(ids)))))
+    return UnionAll((changed, both_ends(lambda at: at_one_end(node, crossing, at, id_item(ids)))))
 
 
 def rows_that_cross(node: Project, rows: Plan) -> Plan:
@@ -94,6 +94,6 @@ def _any(conditions: list[Expr]) -> Expr:
     return joined(conditions, lambda left, right: boolean("or", left, right))
 
 
-def _at(node: Project, rows: Plan, at: At, more: tuple[tuple[str, Expr], ...]) -> Plan:
+def at_one_end(node: Project, rows: Plan, at: At, more: tuple[tuple[str, Expr], ...]) -> Plan:
     """Returns the projection of rows with the time at one end, and more columns."""
     return Project(rows, (*((name, at_end(expr, ENDS[at])) for name, expr in node.items), *more))
