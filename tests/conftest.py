@@ -70,7 +70,7 @@ def descendants(process: int) -> set[int]:
 
 
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Java's flags for a JVM that lives for seconds: the full compiler doubles the CPU time of its first minute."""
+"""Java's flags for a JVM of seconds: the full compiler doubles the CPU time of the first minute."""
 
 
 def pytest_configure() -> None:
