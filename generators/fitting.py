@@ -18,7 +18,7 @@ from workload.errors import WorkloadError
 from workload.failing import may_fail
 from workload.limits import NO_LIMITS, Limits, Timestamps
 from workload.operators import JOIN_OPERATORS, OPERATORS
-from workload.passing_time import reads_time
+from workload.sql.passing_time import reads_time
 from workload.query import (
     Aggregate,
     Call,

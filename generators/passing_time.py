@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from generators.choices import Choices
 from workload.dml import WithRows
-from workload.passing_time import START, current_time
+from workload.sql.passing_time import START, current_time
 from workload.query import (
     Aggregate,
     AggregateFunction,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from workload.passing_time import at_time, reads_time
+from workload.sql.passing_time import at_time, reads_time
 from workload.query import Cte, Query, Verbatim, With, names_read
 from workload.scenario import Scenario
 from workload.sql import Dialect, render_query

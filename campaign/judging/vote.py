@@ -16,6 +16,7 @@ from workload.outcomes.results import Finding
 from workload.outcomes.trace import Refreshed
 from workload.query import names_read
 from workload.scenario import Commit, Create, Definition, DynamicTable, RefreshMode, Scenario, Step, View
+from workload.sql.passing_time import at_time
 from workload.types import Row
 
 Vote = Callable[[Refreshed], Sequence[Row]]
@@ -125,8 +126,9 @@ def alone(
         rows = truth.source_rows(base.name, timestamp)
         if rows:
             inserts.append(Insert(base.name, rows))
+    # Its data timestamps are others, so the current time is a constant in it.
     definitions = tuple(
-        _as_source(definition, table, limits.views)
+        _as_source(replace(definition, query=at_time(definition.query, timestamp)), table, limits.views)
         for definition in scenario.definitions
         if definition.name in needed
     )

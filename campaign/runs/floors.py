@@ -41,6 +41,9 @@ RECREATED = "name given again"
 
 REPLACED = "definition replaced"
 
+TIME_STATES = ("time alone changed rows", "time passed and changed nothing")
+"""States of tables whose queries read the current time."""
+
 FAILING_STATES = ("refresh failed as its query does", "refresh where the query fails")
 """States that only the intents of data that fails bring about."""
 
@@ -68,6 +71,7 @@ STATES = (
     "read of an earlier data timestamp",
     *READER_STATES,
     *PROCESS_STATES,
+    *TIME_STATES,
     *FAILING_STATES,
 )
 """Every state that the judge counts (see campaign.judging)."""
@@ -176,6 +180,8 @@ def _state(profile: Profile, name: str) -> str:
         return "reader_percent is 0"
     if name in PROCESS_STATES and not profile.concurrent_percent:
         return "concurrent_percent is 0"
+    if name in TIME_STATES and not profile.timed_percent:
+        return "timed_percent is 0"
     if name in FAILING_STATES and not profile.intents[1]:
         return "a scenario has no intents"
     if name == STYLED and not profile.styled_percent:
@@ -197,7 +203,7 @@ INTERVALS_NEVER_REACH = (
     "state: group as it was before",
     "state: group changed three times in a row",
     "state: old data timestamp",
-    *(f"state: {name}" for name in PROCESS_STATES),
+    *(f"state: {name}" for name in (*PROCESS_STATES, *TIME_STATES)),
 )
 """Beginnings of the floors that a run with lifted intervals cannot meet: it refreshes each world once."""
 

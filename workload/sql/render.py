@@ -192,7 +192,7 @@ def _call_text(call: ir.Call, dialect: Dialect) -> str:
 def current_time(call: ir.Call, dialect: Dialect) -> str:
     """The text of the current time moved by an interval, in Spark's SQL alone. Raises WorkloadError.
 
-    A judge has a constant there (`workload.passing_time`): its own clock would be wrong.
+    A judge has a constant there (`workload.sql.passing_time`): its own clock would be wrong.
     """
     (offset,) = (arg.value for arg in call.args if isinstance(arg, ir.Literal))
     if dialect is not Dialect.SPARK or not isinstance(offset, int):
