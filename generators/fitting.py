@@ -18,7 +18,6 @@ from workload.errors import WorkloadError
 from workload.failing import may_fail
 from workload.limits import NO_LIMITS, Limits, Timestamps
 from workload.operators import JOIN_OPERATORS, OPERATORS
-from workload.sql.passing_time import reads_time
 from workload.query import (
     Aggregate,
     Call,
@@ -45,6 +44,7 @@ from workload.scenario import (
 )
 from workload.schema import Table
 from workload.sql import render_expr, render_query
+from workload.sql.passing_time import reads_time
 from workload.types import Kind, SqlType, Value
 
 

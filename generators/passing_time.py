@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from generators.choices import Choices
 from workload.dml import WithRows
-from workload.sql.passing_time import START, current_time
 from workload.query import (
     Aggregate,
     AggregateFunction,
@@ -30,6 +29,7 @@ from workload.query import (
     With,
 )
 from workload.scenario import Commit, Refresh, Scenario
+from workload.sql.passing_time import START, current_time
 from workload.types import BOOLEAN, Kind, SqlType
 
 TEMPORAL = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})

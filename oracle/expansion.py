@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from workload.sql.passing_time import at_time, reads_time
 from workload.query import Cte, Query, Verbatim, With, names_read
 from workload.scenario import Scenario
 from workload.sql import Dialect, render_query
+from workload.sql.passing_time import at_time, reads_time
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from generators.coverage import operators
 from workload.dml import Delete, Dml, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
 from workload.outcomes.trace import Action
-from workload.sql.passing_time import reads_time
 from workload.query import ColumnRef, Named, Query, RowSource, Select, With, inputs, names_read, walk
 from workload.scenario import Commit, Definition, DynamicTable, RefreshMode, Scenario, View
+from workload.sql.passing_time import reads_time
 
 SUPPORTED = frozenset(
     {
