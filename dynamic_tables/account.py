@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from dynamic_tables.arguments import checked_name, checked_text, checked_time
+from dynamic_tables.arguments import checked_key, checked_name, checked_text, checked_time
 from dynamic_tables.define import define, hidden_columns, read_query
 from dynamic_tables.definition import (
     FULL_ABOVE,
@@ -147,20 +147,26 @@ class Account(Commanded, Operating, Watching, Evolving):
         return cls(store=store, clock=clock, role=role, minimum_lag=minimum_lag)
 
     def create_base_table(
-        self, name: str, columns: Mapping[str, str] | Sequence[tuple[str, str]]
+        self,
+        name: str,
+        columns: Mapping[str, str] | Sequence[tuple[str, str]],
+        *,
+        primary_key: Sequence[str] = (),
     ) -> BaseTable:
         """Adds an empty base table; `columns` gives names and SQL types.
+
+        `primary_key`: the columns by which rows keep their identity, as for `attach`.
 
         Raises DefinitionError: for a name or type that is refused, or a store that has no base tables.
         """
         with self.lock:
             pairs = columns.items() if isinstance(columns, Mapping) else columns
             typed = tuple((column, column_type(column, text)) for column, text in pairs)
-            table = BaseTable(self.new_name(name), typed)
+            table = checked_key(BaseTable(self.new_name(name), typed), primary_key)
             self._writable().create_base_table(table)
             return table
 
-    def attach(self, name: str, path_or_name: str) -> BaseTable:
+    def attach(self, name: str, path_or_name: str, *, primary_key: Sequence[str] = ()) -> BaseTable:
         """Makes a Delta table a base table of the account, where it lies, and returns its definition.
 
         `path_or_name`: the folder of the table, or its name in Spark's catalog. Whoever writes it goes on;
@@ -168,14 +174,21 @@ class Account(Commanded, Operating, Watching, Evolving):
         Without Delta's row tracking each refresh compares whole versions; a SlowCapture warning names the
         statement that adds it.
 
-        Raises DefinitionError: for a name that is refused, no such Delta table, or columns of a type that
-        dynamic tables do not hold.
+        `primary_key`: columns whose values no two rows share. Rows then keep their identity by them, so that
+        a table that is overwritten or replaced costs what really differs. A refresh looks up the keys of the
+        rows that came, and fails where two rows have one.
+
+        Raises DefinitionError: for a name that is refused, no such Delta table, columns of a type that
+        dynamic tables do not hold, or a key that it cannot have.
 
         Example: `account.attach("sales", "/data/sales")`.
         """
         with self.lock:
             return self._frames().attach(
-                self.new_name(name), path_or_name, lambda table: _warn_of(table, depth=6)
+                self.new_name(name),
+                path_or_name,
+                lambda table: checked_key(table, primary_key),
+                lambda table: _warn_of(table, depth=6),
             )
 
     def execute(self, *statements: str) -> Mapping[str, int]:

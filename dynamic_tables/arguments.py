@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
+from dynamic_tables.definition import BaseTable
 from dynamic_tables.errors import DefinitionError
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -36,6 +39,30 @@ def checked_time(at: object) -> int:
             "int(moment.timestamp() * 1_000_000)"
         )
     return at
+
+
+def checked_key(table: BaseTable, key: object) -> BaseTable:
+    """Returns a table with a primary key, in the order and spelling of its columns.
+
+    Raises DefinitionError: the key names something else, or a column whose values cannot be a key.
+    """
+    given = [key] if isinstance(key, str) else key
+    if not isinstance(given, Sequence):
+        raise DefinitionError(f"the primary key of {table.name} is {key!r}; give the names of its columns")
+    wanted = [checked_text(name, "a column").lower() for name in given]
+    known = {name.lower(): type_ for name, type_ in table.columns}
+    for name in wanted:
+        if name not in known:
+            raise DefinitionError(
+                f"{table.name} has no column {name} for its primary key; there are: {', '.join(known)}"
+            )
+        if not known[name].identifies:
+            raise DefinitionError(
+                f"column {name} of {table.name}, of type {known[name]}, cannot be part of a primary key"
+            )
+    if len(set(wanted)) < len(wanted):
+        raise DefinitionError(f"the primary key of {table.name} names a column twice: {', '.join(wanted)}")
+    return replace(table, key=tuple(name for name, _ in table.columns if name.lower() in wanted))
 
 
 def checked_share(share: object, table: str) -> None:

@@ -117,7 +117,7 @@ def uncaptured(source: Definition) -> UnsupportedError | None:
     """Returns why the changed rows of a source cannot be told from its values; None where they can."""
     if isinstance(source, View):
         raise TypeError(f"{source.name} is a view; its sources are captured")
-    has_ids = source.row_ids if isinstance(source, BaseTable) else source.incremental
+    has_ids = source.identifies if isinstance(source, BaseTable) else source.incremental
     for name, type_ in source.columns:
         if holds_map(type_) and has_ids and has_comparable_pairs(type_):
             continue

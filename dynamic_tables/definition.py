@@ -42,13 +42,20 @@ class BaseTable(StoredRelation):
     `path`: the folder of a table that is attached where it lies; empty for one in the account's folder.
     `row_ids`: whether each row has an id that survives rewrites (Delta's row tracking). `stored_as`: by
     column the names under which its values are stored, where these are not its own (Delta's column mapping).
-    `padded`: whether it has columns of type CHAR(n), which Spark pads with blanks as it reads.
+    `padded`: whether it has columns of type CHAR(n), which Spark pads with blanks as it reads. `key`: the
+    columns of its primary key, by which rows keep their identity; none if it has no key.
     """
 
     path: str = ""
     row_ids: bool = True
     stored_as: tuple[tuple[str, str], ...] = ()
     padded: bool = False
+    key: tuple[str, ...] = ()
+
+    @property
+    def identifies(self) -> bool:
+        """Whether each row has an identity of its own: a key, or an id that Delta keeps."""
+        return self.row_ids or bool(self.key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +100,8 @@ def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[obje
 
     - the stored format, so that a table of an older format is reinitialized;
     - the types of the source columns that the query names: a text made of a value changes with its type;
-    - a source that gets row ids or loses them, or has none and gets other columns, because the ids of its
-      rows, and of those above it, change then;
+    - a source that gets row ids or loses them, or has none and gets other columns, or gets another key,
+      because the ids of its rows, and of those above it, change then;
     - a name of the query that means another column than before: where a source gets or loses a column that
       takes over the name, or has the values of another column under it;
     - the columns of a source of a query that depends on columns without naming them.
@@ -133,7 +140,12 @@ def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[obje
     without = (
         f"no row ids: {source.name} {', '.join(f'{name} {type_}' for name, type_ in source.columns)}"
         for source in stored
-        if not (source.row_ids if isinstance(source, BaseTable) else source.incremental)
+        if not (source.identifies if isinstance(source, BaseTable) else source.incremental)
+    )
+    keys = (
+        f"key: {source.name} {', '.join(source.key)}"
+        for source in stored
+        if isinstance(source, BaseTable) and source.key
     )
     stored_as = (
         f"stored: {source.name}.{name} as {names}"
@@ -142,5 +154,5 @@ def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[obje
         for name, names in sorted(source.stored_as)
         if any(names_column(text, name.lower()) for text in texts)
     )
-    parts = (STORED_FORMAT, *texts, *shown, *typed, *without, *taken, *listed, *stored_as)
+    parts = (STORED_FORMAT, *texts, *shown, *typed, *without, *keys, *taken, *listed, *stored_as)
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]

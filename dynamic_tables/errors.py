@@ -91,6 +91,10 @@ class StoreError(DynamicTablesError):
     """
 
 
+class KeyNotUnique(StoreError):
+    """Two rows of a source have one primary key; the text names the key and the rows."""
+
+
 class WriteConflict(StoreError):
     """A write that Delta refused because another writer had committed first; the store runs it again."""
 

@@ -74,7 +74,8 @@ class Promises:
     `keys`: columns whose values differ between all rows, the primary key first. `required`: columns that are
     never NULL. `statements`: those that the table gets after its first rows, such as "insert"; None for all.
     `updated`: the columns that UPDATE and MERGE change; None for all. `clock`: a column that grows, after the
-    first rows. A promise that names a column or a table that a scenario lacks says nothing.
+    first rows. `declared`: a key of them by which the engine keeps rows apart, where a NULL is a value like
+    others. A promise that names a column or a table that a scenario lacks says nothing.
     """
 
     keys: tuple[tuple[str, ...], ...] = ()
@@ -84,6 +85,7 @@ class Promises:
     statements: tuple[str, ...] | None = None
     updated: tuple[str, ...] | None = None
     clock: Clock | None = None
+    declared: tuple[str, ...] = ()
 
     def admits(self, statement: str) -> bool:
         """Whether the table gets a kind of statement after its first rows."""
@@ -100,6 +102,12 @@ class Table:
     name: str
     columns: tuple[Column, ...]
     promises: Promises = NO_PROMISES
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """The key that the engine is told of; none if the table lacks a column of it."""
+        names = {column.name for column in self.columns}
+        return self.promises.declared if names.issuperset(self.promises.declared) else ()
 
     def position(self, column: str) -> int:
         """Zero-based position of a column; raises KeyError if there is none of that name."""

@@ -18,6 +18,7 @@ from dynamic_tables.differentiate import (
     explode,
     grouping,
     inner_join,
+    keys,
     limit,
     linear,
     mark,
@@ -155,6 +156,8 @@ class Rules:
     row_ids: RowIds = ROW_IDS
     algebra: Callable[[BoundQuery], Algebra | None] = algebra_of
     capture: Callable[[str, Columns], Plan] = changes.capture
+    keyed: keys.Keyed = keys.keyed
+    shared_key: Callable[..., Plan] = keys.shared_key
     consolidate: Callable[[Plan], Plan] = changes.consolidate
     validate: Callable[[Columns], Plan] = apply.validate
     validate_changes: Callable[[Columns], Plan] = apply.validate_changes

@@ -60,6 +60,11 @@ def occurrence_id(values: Sequence[Expr], occurrence: Expr) -> Expr:
     return concat(text("o"), *(frame(value) for value in values), frame(occurrence))
 
 
+def primary_id(values: Sequence[Expr]) -> Expr:
+    """Returns the id of a row of a table with a primary key: the key."""
+    return concat(text("k"), *(frame(value) for value in values))
+
+
 @dataclass(frozen=True, slots=True)
 class RowIds:
     """The id of each kind of row; an argument of the differentiation, so that a test can replace one."""
@@ -69,6 +74,7 @@ class RowIds:
     branch: Callable[[int, Expr], Expr] = branch_id
     occurrence: Callable[[Sequence[Expr], Expr], Expr] = occurrence_id
     element: Callable[[Expr, Expr], Expr] = element_id
+    primary: Callable[[Sequence[Expr]], Expr] = primary_id
 
 
 ROW_IDS = RowIds()

@@ -21,6 +21,7 @@ from dynamic_tables.differentiate.algebraic import GROUPS, NET_CHANGES, PARTS, A
 from dynamic_tables.differentiate.apply import CHANGES, CONTENTS, fold
 from dynamic_tables.differentiate.changes import identify
 from dynamic_tables.differentiate.differentiation import CONTENTS as CONTENTS_AT_T0, At, leaf_name
+from dynamic_tables.differentiate.keys import keyed_capture, rows_of
 from dynamic_tables.errors import ChangeDoesNotFit, RefreshFailed, StoreError
 from dynamic_tables.moment import moment
 from dynamic_tables.plan.branches import Branch
@@ -28,6 +29,7 @@ from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Leaf, Plan, wa
 from dynamic_tables.plan.time import at_times
 from dynamic_tables.refresh.action import Readable, decide
 from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
+from dynamic_tables.refresh.keys import count_rows, ensure_unique, key_of
 from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.refresh.validate import read_validation, validated_here
 from dynamic_tables.refresh.versions import resolve
@@ -98,7 +100,8 @@ class Refreshing:
     `bound`: the query with its plan; None for a query that only Spark can read, whose table is FULL.
     `reads_time`: whether the query reads the current time, so that its result may change by itself.
     `definitions`: the sources by name. `seconds`: duration of each phase so far. `scratch`: relations to
-    release at the end, whether the refresh succeeds or not.
+    release at the end, whether the refresh succeeds or not. `captured`: the changes of sources, as far as
+    they are known.
     """
 
     table: DynamicTable
@@ -110,6 +113,7 @@ class Refreshing:
     reads_time: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
     scratch: list[Relation] = field(default_factory=list)
+    captured: dict[str, Relation] = field(default_factory=dict)
 
     def run(self, timestamp: int, *, anew: str = "") -> RefreshResult:
         """Refreshes the table to a data timestamp. Raises RefreshFailed; then nothing is committed.
@@ -127,19 +131,24 @@ class Refreshing:
         try:
             with self._timed("resolve"):
                 after = self._resolve(timestamp)
+                start = None if before is None else self._going_on(before, after)
                 action, reason = self.protocol.decide(
-                    before, after, self.table.incremental, self.store.readable
+                    start, after, self.table.incremental, self.store.readable
                 )
                 idle = action is Action.NO_DATA
                 if anew:
                     action, reason = Action.REINITIALIZE, anew
-                elif idle and self.reads_time and before is not None:
+                elif idle and self.reads_time and start is not None:
                     # The same rows under other version numbers: the older ones need not be readable.
-                    before = replace(before, sources=after.sources)
+                    start = replace(start, sources=after.sources)
                     action = Action.INCREMENTAL if self.table.incremental else Action.FULL
                     reason = "no source changed, and time passed"
-                elif action is Action.INCREMENTAL and before is not None:
-                    action, reason = self._cheaper(before, after, reason)
+            if action is not Action.NO_DATA:
+                with self._timed("keys"):
+                    self._ensure_keys(start if action is Action.INCREMENTAL else None, after)
+            with self._timed("resolve"):
+                if action is Action.INCREMENTAL and start is not None and not idle:
+                    action, reason = self._cheaper(start, after, reason)
             record = RefreshRecord(
                 action=action, reason=reason, frontier=after, changed=True, seconds=self.seconds
             )
@@ -148,9 +157,9 @@ class Refreshing:
                     unchanged = replace(record, changed=False, inserted=0, deleted=0)
                     return self._commit(unchanged, self.store.touch)
                 case Action.INCREMENTAL:
-                    if before is None:
+                    if start is None:
                         raise self._failed(timestamp, "an interval needs a frontier to start from")
-                    return self._incremental(before, record, idle=idle)
+                    return self._incremental(start, record, idle=idle)
                 case Action.INITIALIZE | Action.REINITIALIZE | Action.FULL:
                     return self._overwrite(record)
                 case _:
@@ -175,6 +184,37 @@ class Refreshing:
         }
         return Frontier(timestamp, sources, self.table.expanded)
 
+    def _going_on(self, before: Frontier, after: Frontier) -> Frontier:
+        """Returns the frontier where an interval starts, in which a table with a key may have been replaced.
+
+        The rows of the new table are told from those of the old one by their key, so it is one table still.
+        """
+        replaced = {
+            name: replace(start, identity=after.sources[name].identity)
+            for name, start in before.sources.items()
+            if name in after.sources
+            and start.identity != after.sources[name].identity
+            and key_of(self.definitions[name])
+            and self.store.goes_on(name, start)
+        }
+        return replace(before, sources={**before.sources, **replaced}) if replaced else before
+
+    def _ensure_keys(self, before: Frontier | None, after: Frontier) -> None:
+        """Raises StoreError: two rows of a source have one primary key at the end of the interval.
+
+        `before`: where the interval starts; None where all rows are read, and all keys are looked at.
+        """
+        for name, source in after.sources.items():
+            definition = self.definitions[name]
+            if not isinstance(definition, BaseTable) or not definition.key:
+                continue
+            start = None if before is None else before.sources[name]
+            if start is not None and start.content == source.content:
+                continue
+            changes = None if start is None else self._captured(name, start, source)
+            rows = self._snapshot(name, source.version)
+            ensure_unique(definition, rows, changes, self.store, self.plans)
+
     def _cheaper(self, before: Frontier, after: Frontier, reason: str) -> tuple[Action, str]:
         """Returns FULL, with the reason, if an AUTO table is written anew faster than it is maintained.
 
@@ -187,9 +227,16 @@ class Refreshing:
                 extent = self.store.extent(self.definitions[name], start, source)
                 if extent is None or extent.touched <= LEAST_FOR_FULL:
                     continue
+                touched = extent.touched
+                if key_of(self.definitions[name]):
+                    # Commits may have written every row again: what differs by key is what counts.
+                    changes = self._captured(name, start, source)
+                    touched = count_rows(changes, self.definitions[name], self.store, self.plans)
+                    if touched <= LEAST_FOR_FULL:
+                        continue
                 # An updated row counts twice, for its old and its new image; `total` is 0 for an emptied
                 # table.
-                share = extent.touched / max(1, extent.total)
+                share = touched / max(1, extent.total)
                 if share > self.table.full_above:
                     limit = f"more than {self.table.full_above:.0%} (full_above)"
                     return Action.FULL, f"{share:.0%} of the rows of {name} were touched, {limit}"
@@ -389,34 +436,51 @@ class Refreshing:
         another deletion vector; a row outside of these files is the same at both ends. Where the log does not
         tell the files, both versions are compared as a whole, by the same plan.
         """
-        definition = self.definitions[name]
+        if name in self.captured:
+            return self.captured[name]
+        definition, rules = self.definitions[name], self.plans.rules
+        key = key_of(definition)
         ends: dict[str, Relation] = {}
         touched = self.store.touched(definition, start, end)
-        if touched is None:
-            self._bind_end(ends, name, start.version, At.T0, True)
-            self._bind_end(ends, name, end.version, At.T1, True)
+        if touched is not None:
+            for at, rows in ((At.T0, touched.before), (At.T1, touched.after)):
+                ends[rows_of(name, at) if key else leaf_name(name, at)] = self._scratch(rows)
         else:
-            ends = {
-                leaf_name(name, At.T0): self._scratch(touched.before),
-                leaf_name(name, At.T1): self._scratch(touched.after),
-            }
-        plan = self.plans.of(self.plans.rules.capture, name, definition.columns)
-        return self._scratch(self.store.compute(plan, ends, once=True))
+            for at, version in ((At.T0, start.version), (At.T1, end.version)):
+                if key:
+                    ends[rows_of(name, at)] = self._snapshot(name, version)
+                else:
+                    self._bind_end(ends, name, version, at, True)
+        if key:
+            plan = self.plans.of(
+                keyed_capture, name, definition.columns, key, rules.row_ids, rules.capture, rules.keyed
+            )
+        else:
+            plan = self.plans.of(rules.capture, name, definition.columns)
+        self.captured[name] = self._scratch(self.store.compute(plan, ends, once=True))
+        return self.captured[name]
 
     def _bind_end(self, leaves: dict[str, Relation], name: str, version: int, at: At, ids: bool) -> None:
         """Adds the rows of a source at a version to `leaves`, with `$ROW_ID` if `ids`.
 
-        A source that stores no row ids (a FULL dynamic table, a base table without row tracking) gets ids
-        that are made of content and occurrence.
+        The ids of a base table with a primary key are made of it. A source that has neither key nor stored
+        row ids (a FULL dynamic table, a base table without row tracking) gets ids that are made of content
+        and occurrence.
         """
-        definition, leaf = self.definitions[name], leaf_name(name, at)
+        definition, leaf, rules = self.definitions[name], leaf_name(name, at), self.plans.rules
+        key = key_of(definition)
         has_ids = definition.row_ids if isinstance(definition, BaseTable) else definition.incremental
-        if has_ids or not ids:
+        if not ids or (has_ids and not key):
             leaves[leaf] = self._scratch(self.store.snapshot(name, version, ids=ids))
             return
-        rows = {f"{leaf}/rows": self._snapshot(name, version)}
-        plan = self.plans.of(identify, name, at, definition.columns, self.plans.rules.row_ids)
-        leaves[leaf] = self._scratch(self.store.compute(plan, rows, once=True))
+        rows = self._snapshot(name, version)
+        if key:
+            plan = self.plans.of(rules.keyed, name, at, definition.columns, key, rules.row_ids)
+        else:
+            plan = self.plans.of(identify, name, at, definition.columns, rules.row_ids)
+        # A key needs the row alone, so the rows of a large table are not computed before they are read.
+        once = rows.local or not key
+        leaves[leaf] = self._scratch(self.store.compute(plan, {rows_of(name, at): rows}, once=once))
 
     def _snapshot(self, name: str, version: int) -> Relation:
         return self._scratch(self.store.snapshot(name, version, ids=False))

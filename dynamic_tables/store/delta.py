@@ -151,9 +151,15 @@ class DeltaStore:
             self.folder.create(table, table.columns, properties)
         self.time.add_table(table.name)
 
-    def attach(self, name: str, path_or_name: str, before: Callable[[BaseTable], None]) -> BaseTable:
+    def attach(
+        self,
+        name: str,
+        path_or_name: str,
+        key: Callable[[BaseTable], BaseTable],
+        before: Callable[[BaseTable], None],
+    ) -> BaseTable:
         """Adds a Delta table that lies elsewhere; see `store.port`. Raises DefinitionError."""
-        table = self.folder.attach(name, place_of(self.caller, self.session, path_or_name), before)
+        table = self.folder.attach(name, place_of(self.caller, self.session, path_or_name), key, before)
         self.time.add_table(name)
         return table
 
@@ -316,6 +322,14 @@ class DeltaStore:
         """Tells whether log and files still hold a version, as far as `store.rows.readable` checks."""
         with store_errors(name):
             return is_readable(self.folder.polled(name), self.folder.files_of(name), version.version)
+
+    def goes_on(self, name: str, version: SourceVersion) -> bool:
+        """Tells whether a table that was replaced keeps a version in its log, with the columns it has now."""
+        log = self.folder.polled(name)
+        then = log.commit(version.version)
+        if then is None or then.table.id != version.identity or then.table.schema != log.newest.table.schema:
+            return False
+        return self.readable(name, version)
 
     def refreshes(self, table: DynamicTable, *, edited: bool = False) -> Sequence[RefreshRecord]:
         """Returns the refresh history from the log, oldest first; see `store.port`."""

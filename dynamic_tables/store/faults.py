@@ -9,6 +9,7 @@ from dynamic_tables.errors import (
     CorruptTable,
     DefinitionError,
     EngineMistake,
+    KeyNotUnique,
     UnsupportedError,
     ValidationFailed,
 )
@@ -29,7 +30,14 @@ MISTAKES = (
 )
 """Errors of Python by which a mistake shows itself, of the engine or of a library."""
 
-OURS = (CorruptTable, DefinitionError, EngineMistake, UnsupportedError, ValidationFailed)
+OURS = (
+    CorruptTable,
+    DefinitionError,
+    EngineMistake,
+    KeyNotUnique,
+    UnsupportedError,
+    ValidationFailed,
+)
 """Errors of the engine that another attempt at the same data timestamp would meet again."""
 
 

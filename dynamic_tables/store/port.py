@@ -44,7 +44,10 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Rows of a table at both ends of an interval, with `$ROW_ID`: all that differ, and some that may not."""
+    """Rows of a table at both ends of an interval: all that differ, and some that may not.
+
+    With `$ROW_ID`, but for a base table with a primary key.
+    """
 
     before: Relation
     after: Relation
@@ -122,6 +125,9 @@ class Store(Protocol):
 
     def readable(self, name: str, version: SourceVersion) -> bool:
         """Tells whether the rows of a version can still be read."""
+
+    def goes_on(self, name: str, version: SourceVersion) -> bool:
+        """Tells whether a table that was replaced keeps a version in its log, with the columns it has now."""
 
     def refreshes(self, table: DynamicTable, *, edited: bool = False) -> Sequence[RefreshRecord]:
         """Returns the refresh history, oldest first; the last record holds the table's frontier.
@@ -220,10 +226,16 @@ class FrameStore(WritableStore, NamingStore, Protocol):
     def read(self, name: str, version: int) -> DataFrame:
         """Returns the rows of a version as a data frame, not read yet."""
 
-    def attach(self, name: str, path_or_name: str, before: Callable[[BaseTable], None]) -> BaseTable:
+    def attach(
+        self,
+        name: str,
+        path_or_name: str,
+        key: Callable[[BaseTable], BaseTable],
+        before: Callable[[BaseTable], None],
+    ) -> BaseTable:
         """Adds a Delta table that lies elsewhere as a base table. Raises DefinitionError.
 
-        `before`: receives the definition before anything is stored.
+        `key`: gives the definition its primary key. `before`: receives it before anything is stored.
         """
 
     def is_lost(self, name: str) -> bool:

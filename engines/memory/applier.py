@@ -65,7 +65,7 @@ class Applier:
         """Creates an empty base table, whose first version is from before logical time 0."""
         self.tables[table.name] = table
         self.written[table.name] = []
-        self.store.create_base_table(BaseTable(table.name, engine_columns(table)))
+        self.store.create_base_table(BaseTable(table.name, engine_columns(table), key=table.primary_key))
         self.base_rows.create(table)
         self._log(table, (), BEFORE_ALL, None, new=True)
         self.process.polled(table.name)

@@ -71,7 +71,9 @@ class DuckStore(MemoryStore[DuckRelation]):
     def query(self, plan: Plan, leaves: Mapping[str, Relation]) -> DuckRelation:
         """Returns the query of a plan, not run yet."""
         names = {
-            leaf: relation.name for leaf, relation in leaves.items() if isinstance(relation, DuckRelation)
+            leaf: self.computed(relation).name
+            for leaf, relation in leaves.items()
+            if isinstance(relation, DuckRelation)
         }
         return DuckRelation(self.connection, "", self._text(plan, leaves, names))
 

@@ -201,6 +201,10 @@ class MemoryStore(ABC, Generic[Rows]):
         """Returns True for every version that exists: nothing is vacuumed in memory."""
         return version.version < len(self.stored(name).rows)
 
+    def goes_on(self, name: str, version: SourceVersion) -> bool:
+        """Returns True: in memory a table that is replaced keeps its columns and all versions."""
+        return self.readable(name, version)
+
     def refreshes(self, table: DynamicTable, *, edited: bool = False) -> Sequence[RefreshRecord]:
         """Returns the refreshes of a dynamic table, oldest first."""
         return self.stored(table.name).records

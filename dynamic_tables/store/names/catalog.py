@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dynamic_tables.definition import (
@@ -114,7 +115,7 @@ def to_properties(definition: Definition, order: int) -> dict[str, str]:
     """Returns the table properties that hold a definition and its place in the order of creation."""
     match definition:
         case BaseTable():
-            data: dict[str, object] = {"kind": BASE_TABLE}
+            data: dict[str, object] = {"kind": BASE_TABLE, "key": list(definition.key)}
         case View(_, text):
             data = {"kind": VIEW, "text": text}
         case DynamicTable():
@@ -164,13 +165,26 @@ def attached_place(metadata: TableMetadata) -> str:
         return str(json.loads(metadata.properties[DEFINITION])["path"])
 
 
-def attached(name: str, place: str, metadata: TableMetadata) -> BaseTable:
+def attached_key(metadata: TableMetadata) -> tuple[str, ...]:
+    """Returns the primary key that a pointer gives the attached table."""
+    with decoding(f"the {DEFINITION} of a table"):
+        return _key(json.loads(metadata.properties[DEFINITION]))
+
+
+def _key(data: Mapping[str, object]) -> tuple[str, ...]:
+    key = data.get("key", [])
+    if not isinstance(key, list):
+        raise TypeError("key is no list")
+    return tuple(map(str, key))
+
+
+def attached(name: str, place: str, metadata: TableMetadata, key: Sequence[str] = ()) -> BaseTable:
     """Returns the definition of an attached table by Delta's description of it.
 
-    Raises CorruptTable: it has a column that dynamic tables cannot hold.
+    Raises CorruptTable: it has a column that dynamic tables cannot hold, or lacks one of its key.
     """
     with decoding(f"{name}, attached at {place}"):
-        return BaseTable(
+        table = BaseTable(
             name,
             _columns(_schema(metadata)),
             place,
@@ -178,11 +192,25 @@ def attached(name: str, place: str, metadata: TableMetadata) -> BaseTable:
             stored_as=_stored_as(metadata),
             padded=_has_chars(metadata.schema),
         )
+    return _with_key(table, key)
 
 
-def pointer_properties(place: str, order: int) -> dict[str, str]:
+def _with_key(table: BaseTable, key: Sequence[str]) -> BaseTable:
+    """Returns a table with its primary key. Raises CorruptTable: it does not have the columns any more."""
+    known = [name for name, _ in table.columns]
+    gone = [name for name in key if name not in known]
+    if gone:
+        raise CorruptTable(
+            f"{table.name}: column {gone[0]} of its primary key is not there any more; it has: "
+            f"{', '.join(known)}"
+        )
+    return replace(table, key=tuple(key))
+
+
+def pointer_properties(place: str, key: Sequence[str], order: int) -> dict[str, str]:
     """Returns the properties of a table without rows that stands for an attached one."""
-    return {DEFINITION: json.dumps({"kind": ATTACHED, "path": place}), ORDER: str(order)}
+    data = {"kind": ATTACHED, "path": place, "key": list(key)}
+    return {DEFINITION: json.dumps(data), ORDER: str(order)}
 
 
 def order_of(metadata: TableMetadata) -> int:
@@ -231,12 +259,13 @@ def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) 
     """Returns the definition in the JSON of the property. Raises KeyError, TypeError or ValueError."""
     match data["kind"]:
         case kind if kind == BASE_TABLE:
-            return BaseTable(
+            table = BaseTable(
                 name,
                 _columns(_schema(metadata)),
                 row_ids=_has_row_ids(metadata),
                 stored_as=_stored_as(metadata),
             )
+            return _with_key(table, _key(data))
         case kind if kind == VIEW:
             return View(name, str(data["text"]))
         case kind if kind == DYNAMIC_TABLE:

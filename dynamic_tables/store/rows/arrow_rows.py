@@ -49,7 +49,7 @@ ARROW: Mapping[Kind, pa.DataType] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArrowRows:
-    """Reads rows of the table in `folder`, with `$ROW_ID` as the last column.
+    """Reads rows of the table in `folder`, with `$ROW_ID` as the last column if `ids`.
 
     `columns`: the columns to read. `materialized`: in a base table, the column in which Delta keeps the ids
     of rows that were rewritten. None for a dynamic table, which stores `$ROW_ID` itself. `most_bytes`: of
@@ -59,6 +59,7 @@ class ArrowRows:
     folder: str
     files: Files
     columns: Columns
+    ids: bool
     materialized: str | None
     most_bytes: int
 
@@ -79,7 +80,8 @@ class ArrowRows:
     @property
     def schema(self) -> pa.Schema:
         """The columns of the result."""
-        return pa.schema([*((name, arrow_type(t)) for name, t in self.columns), (ROW_ID, pa.string())])
+        ids = [(ROW_ID, pa.string())] if self.ids else []
+        return pa.schema([*((name, arrow_type(t)) for name, t in self.columns), *ids])
 
     def _part(self, part: FilePart) -> pa.Table | None:
         """Returns the rows of one part of a file with their ids; None where only Spark can read them."""
@@ -97,13 +99,15 @@ class ArrowRows:
             if not names.issuperset(wanted) or (self.materialized is None and ROW_ID not in names):
                 return None
             # A file that was never rewritten has no materialized ids: see `_base_ids`.
-            if stored_id in names:
+            if self.ids and stored_id in names:
                 wanted.append(stored_id)
             positions = self._positions(part, file.metadata.num_rows)
             read = _at(file, positions, wanted)
         columns = [_column(read[name], type_) for name, type_ in self.columns]
         if any(column is None for column in columns):
             return None
+        if not self.ids:
+            return pa.table(columns, schema=self.schema)
         ids = read[stored_id] if stored_id in names else None
         if self.materialized is not None:
             ids = _base_ids(part.file, positions, ids)

@@ -45,7 +45,7 @@ def place_of(caller: SparkSession, own: SparkSession, path_or_name: str) -> str:
 
 def what_is_missing(table: BaseTable) -> str:
     """Returns what an attached table lacks, and the statement that adds it; empty if nothing is missing."""
-    if table.row_ids or not table.path:
+    if table.identifies or not table.path:
         return ""
     return (
         f"{table.name} has no row tracking, so each refresh of a table over it compares whole versions; "

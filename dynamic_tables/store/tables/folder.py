@@ -24,6 +24,7 @@ from dynamic_tables.store.names.catalog import (
     ATTACHED,
     VIEW,
     attached,
+    attached_key,
     attached_place,
     create_text,
     from_metadata,
@@ -56,6 +57,7 @@ class Entry:
     commit in the account's own folder; if it is another text, another table has the name now, or the pointer
     leads elsewhere. `place`: the folder of an attached table, to which the log belongs; empty for any other.
     `last`: number and text of the newest commit there; another text means that the table was made anew.
+    `key`: the primary key that the account gives an attached table.
     """
 
     log: TableLog
@@ -65,6 +67,7 @@ class Entry:
     first: str | None
     place: str = ""
     last: tuple[int, str | None] = (-1, None)
+    key: tuple[str, ...] = ()
 
 
 class Folder:
@@ -186,17 +189,19 @@ class Folder:
         """Makes the entry of a table by its newest description; returns its log."""
         table, known = log.newest.table, self.entries.get(name)
         if known is not None and known.place:
-            self.entries[name] = replace(known, table=table, definition=attached(name, known.place, table))
+            keyed = attached(name, known.place, table, known.key)
+            self.entries[name] = replace(known, table=table, definition=keyed)
             return log
         place = attached_place(table)
         if place:
-            return self._define_attached(name, place, order_of(table), first)
+            return self._define_attached(name, place, table, first)
         order, definition = from_metadata(name, table)
         self.entries[name] = Entry(log, table, order, definition, first)
         return log
 
-    def _define_attached(self, name: str, place: str, order: int, first: str | None) -> TableLog:
+    def _define_attached(self, name: str, place: str, pointer: TableMetadata, first: str | None) -> TableLog:
         """Makes the entry of an attached table from the log in its own folder. Raises CorruptTable."""
+        key = attached_key(pointer)
         log = TableLog(
             name, place, files_of(place, self.session), self._metadata_at, account=self.account_id()
         )
@@ -206,11 +211,12 @@ class Folder:
             if not is_there:
                 raise CorruptTable(f"{name}: the table attached from {place} is not there any more")
             log.poll()
-            definition = attached(name, place, log.newest.table)
+            definition = attached(name, place, log.newest.table, key)
         except CorruptTable as error:
             raise CorruptTable(f'{error}; `account.drop("{name}")` detaches it') from error
         table = log.newest.table
-        self.entries[name] = Entry(log, table, order, definition, first, place, _newest(log))
+        order = order_of(pointer)
+        self.entries[name] = Entry(log, table, order, definition, first, place, _newest(log), key)
         return log
 
     def is_pointer(self, name: str) -> bool:
@@ -276,21 +282,28 @@ class Folder:
             self.registered.add(name)
         self.polled(name)
 
-    def attach(self, name: str, place: str, before: Callable[[BaseTable], None]) -> BaseTable:
+    def attach(
+        self,
+        name: str,
+        place: str,
+        key: Callable[[BaseTable], BaseTable],
+        before: Callable[[BaseTable], None],
+    ) -> BaseTable:
         """Adds a pointer to the table in another folder; returns its definition.
 
-        `before`: receives the definition before the pointer is written.
+        `key`: gives the definition its primary key, and refuses one that it cannot have. `before`: receives
+        the definition before the pointer is written.
         Raises DefinitionError: the table cannot be one of the account, or Spark cannot write the pointer.
         """
         log = TableLog(name, place, files_of(place, self.session), self._metadata_at)
         try:
             log.poll()
-            table = attached(name, place, log.newest.table)
+            table = key(attached(name, place, log.newest.table))
         except CorruptTable as error:
             raise DefinitionError(f"{name} cannot be attached: {error}") from error
         _ensure_attachable(name, place, table, log.newest.table)
         before(table)
-        properties = pointer_properties(place, self._next_order())
+        properties = pointer_properties(place, table.key, self._next_order())
         try:
             with store_errors(name):
                 own = f"delta.{SPARK.identifier(self._own_place(name))}"

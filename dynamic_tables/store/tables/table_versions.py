@@ -81,7 +81,8 @@ class TableVersions:
     def touched(self, table: Stored, start: SourceVersion, end: SourceVersion) -> Touched | None:
         """Returns the rows of the files that the commits between two versions touched.
 
-        None for a table without row ids, and where the log does not hold every commit or file in full.
+        With `$ROW_ID`, but for a table with a primary key. None for a table with neither, and where the log
+        does not hold every commit or file in full.
         Few rows are kept, because the other tables that read this one will read the same interval.
         """
         key = (table.name, end.identity, start.version, end.version, table.columns)
@@ -104,19 +105,20 @@ class TableVersions:
         log = self.folder.log(table.name)
         if not _read_alike(log, start.version) or not _read_alike(log, end.version):
             return None
-        if not (table.row_ids if isinstance(table, BaseTable) else table.incremental):
+        if not (table.identifies if isinstance(table, BaseTable) else table.incremental):
             return None
+        ids = not _is_keyed(table)
         files = touched_files(log, start.version, end.version)
         if files is None:
             return None
         # A file without `baseRowId` was written before row tracking was switched on: its rows have no ids.
         states = [state for file in files for state in (file.before, file.after) if state is not None]
-        if isinstance(table, BaseTable) and any("baseRowId" not in state for state in states):
+        if ids and isinstance(table, BaseTable) and any("baseRowId" not in state for state in states):
             return None
         # `_metadata.file_name` is the name without its folder; two files of one name could not be told apart.
         if len({file_name(file.path) for file in files}) < len(files):
             return None
-        rows = self._file_rows(table, ids=True)
+        rows = self._file_rows(table, ids=ids)
         with store_errors(f"the changes of {table.name} from version {start.version} to {end.version}"):
             before, after = rows.parts(files)
             if self._at_hand([*before, *after]):
@@ -128,7 +130,7 @@ class TableVersions:
                 together = self._together(rows, before, after)
                 if together is not None:
                     return together
-            return Touched(self._relation(table, rows, before), self._relation(table, rows, after))
+            return Touched(*(self._relation(table, rows, parts, ids) for parts in (before, after)))
 
     def extent(self, table: Stored, start: SourceVersion, end: SourceVersion) -> Extent | None:
         """Returns how many rows the commits between two versions took out and put in, by Delta's statistics.
@@ -253,7 +255,8 @@ class TableVersions:
         return Touched(ends[0], ends[1])
 
     def _literal(self, table: Stored, parts: Sequence[FilePart]) -> SparkRelation | None:
-        """Returns few rows with their ids, read without Spark; None where only Spark can read them."""
+        """Returns few rows as `touched` does, read without Spark; None where only Spark can read them."""
+        ids = not _is_keyed(table)
         files = self.folder.files_of(table.name)
         if not isinstance(files, LocalFiles) or _is_padded(table):
             return None
@@ -265,13 +268,14 @@ class TableVersions:
             folder=self.folder.path_of(table.name),
             files=files,
             columns=table.columns,
+            ids=ids,
             materialized=materialized,
             most_bytes=self.workspace.sizes.arrow_bytes,
         )
         if not parts:
-            return self.workspace.nothing(_columns(table, True))
+            return self.workspace.nothing(_columns(table, ids))
         read = rows.rows(parts)
-        return None if read is None else self.workspace.literal(read, _columns(table, True))
+        return None if read is None else self.workspace.literal(read, _columns(table, ids))
 
     def _together(
         self, rows: FileRows, before: Sequence[FilePart], after: Sequence[FilePart]
@@ -287,9 +291,7 @@ class TableVersions:
         ends = (few.frame.where(condition).drop("$END") for condition in (f"NOT {END}", END))
         return Touched(*(bound(frame, local=True) for frame in ends))
 
-    def _relation(
-        self, table: Stored, rows: FileRows, parts: Sequence[FilePart], ids: bool = True
-    ) -> SparkRelation:
+    def _relation(self, table: Stored, rows: FileRows, parts: Sequence[FilePart], ids: bool) -> SparkRelation:
         """Returns the rows of parts of files as a relation; as literals if they are few."""
         frame = rows.rows(parts)
         if frame is None:
@@ -326,6 +328,11 @@ class TableVersions:
 
     def _is_large(self, interval: Touched) -> bool:
         return any(map(self.workspace.is_large, (interval.before, interval.after)))
+
+
+def _is_keyed(table: Stored) -> bool:
+    """Tells whether the ids of a table's rows are made of its primary key, and not stored."""
+    return isinstance(table, BaseTable) and bool(table.key)
 
 
 def _is_padded(table: Stored) -> bool:
