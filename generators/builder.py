@@ -29,7 +29,7 @@ from workload.scenario import (
     Step,
     View,
 )
-from workload.schema import Table
+from workload.schema import NO_PROMISES, Promises, Table
 from workload.timeline import Timeline
 from workload.types import NESTED, Row, SqlType, Value
 from workload.writing import written_query
@@ -55,7 +55,8 @@ class ScenarioBuilder:
     """Collects the tables, definitions and steps of a scenario. Each step moves the clock by one tick.
 
     `apart`: tables that only the intent that made them reads and writes. `commit_times`: base table -> the
-    times of the commits that RESTORE may go back to. `outputs`: the types of the columns of the definitions.
+    times of the commits that RESTORE may go back to. `primary_keys`: base table -> the key that engines are
+    told of. `outputs`: the types of the columns of the definitions.
     `now`: the time of the last step (microseconds).
     """
 
@@ -69,6 +70,7 @@ class ScenarioBuilder:
     steps: list[Step] = field(default_factory=list)
     intents: list[str] = field(default_factory=list)
     commit_times: dict[str, list[int]] = field(default_factory=dict)
+    primary_keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
     now: int = 0
 
     timeline: Timeline = field(init=False)
@@ -204,11 +206,18 @@ class ScenarioBuilder:
         """The scenario under the given name, with all that was collected."""
         return Scenario(
             name,
-            tuple(Table(table.name, table.columns) for table in (*self.tables, *self.apart)),
+            tuple(
+                Table(table.name, table.columns, self._promises(table.name))
+                for table in (*self.tables, *self.apart)
+            ),
             tuple(self.definitions.values()),
             tuple(self.steps),
             tuple(dict.fromkeys(self.intents)),
         )
+
+    def _promises(self, table: str) -> Promises:
+        key = self.primary_keys.get(table)
+        return Promises(keys=(key,), declared=key) if key else NO_PROMISES
 
     def _tick(self) -> int:
         self.now += TICK

@@ -133,7 +133,11 @@ class SourceHistory:
     def unchanged(self, name: str, after: int, until: int) -> bool:
         """Whether every row behind a relation is surely the same at both times, its identity included."""
         return not (after < until and self.moves(name)) and all(
-            keeps_rows(statement) for statement in self.statements(self.base_tables(name), after, until)
+            keeps_rows(statement)
+            for table in self.base_tables(name)
+            for at in self.written.get(table, ())
+            if after < at <= until and not self._same_by_key(table, at)
+            for statement in self.statements(frozenset({table}), at - 1, at)
         )
 
     def moves(self, name: str) -> bool:
@@ -156,6 +160,14 @@ class SourceHistory:
         written = self.statements(self.base_tables(name), after, until)
         return self.moves(name) and all(isinstance(each, Optimize) for each in written)
 
+    def _same_by_key(self, table: str, at: int) -> bool:
+        """Whether a commit has written the rows of a table with a primary key again as they were."""
+        return table in self._keyed and (table, at) in self.without_effect
+
+    @property
+    def _keyed(self) -> frozenset[str]:
+        return frozenset(table.name for table in self.scenario.tables if table.primary_key)
+
     def actions_due(
         self, name: str, incremental: bool, previous: int | None, timestamp: int
     ) -> frozenset[Action]:
@@ -171,7 +183,7 @@ class SourceHistory:
             own = not incremental and self.reads_time(name)
             return frozenset(due if own else {*due, Action.NO_DATA})
         bases = frozenset(source for source in self.direct_sources(name) if source in self.base_tables(name))
-        if any(isinstance(s, Replace) for s in statements if s.table in bases):
+        if any(isinstance(s, Replace) for s in statements if s.table in bases - self._keyed):
             return frozenset({Action.REINITIALIZE if incremental else Action.FULL})
         if all(self._idle(source, previous, timestamp) for source in bases) and (
             incremental or not self.reads_time(name)
@@ -185,6 +197,7 @@ class SourceHistory:
         times = (at for at in self.written.get(table, ()) if after < at <= until)
         return all(
             all(isinstance(s, Optimize) for s in statements)
+            or self._same_by_key(table, at)
             or ((table, at) in self.without_effect and all(map(_keeps_identities, statements)))
             for at in times
             if (statements := self.statements(frozenset({table}), at - 1, at))

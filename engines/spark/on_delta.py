@@ -97,7 +97,8 @@ class OnDelta(AccountAdapter):
     def create_table(self, table: Table, sql: str) -> None:
         """Creates a base table: through the account, or one in four by Spark elsewhere, and attaches it."""
         if self.scenario is None or crc32(f"{self.scenario.name} {table.name} attached".encode()) % 4:
-            self.account.create_base_table(table.name, [(c.name, str(c.type)) for c in table.columns])
+            columns = [(column.name, str(column.type)) for column in table.columns]
+            self.account.create_base_table(table.name, columns, primary_key=table.primary_key)
         else:
             self._attach(table)
 
@@ -111,7 +112,7 @@ class OnDelta(AccountAdapter):
         properties = ", ".join(f"'{name}' = '{value}'" for name, value in ATTACHED.items())
         self.spark.sql(f"CREATE TABLE delta.`{place}` ({columns}) USING delta TBLPROPERTIES ({properties})")
         self._attached.add(table.name)
-        self.account.attach(table.name, str(place))
+        self.account.attach(table.name, str(place), primary_key=table.primary_key)
 
     def commit(self, transaction: Transaction) -> Mapping[str, int]:
         """Applies a transaction; returns the newest versions of its tables. Raises StoreError."""

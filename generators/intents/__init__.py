@@ -15,6 +15,7 @@ from generators.intents import (
     groups,
     history,
     joins,
+    keyed,
     limits,
     many,
     memberships,
@@ -86,6 +87,7 @@ INTENTS: Mapping[str, Intent] = {
         memberships.value_of_one_row,
         memberships.first_rows_of_each,
         stories.story_of_a_key,
+        keyed.written_again_by_key,
     )
 }
 """Every intent by the name under which coverage counts it. The order is part of what decides the draws."""
@@ -111,6 +113,8 @@ TWICE_AS_OFTEN = (
     "first rows of each",
     "story of a key",
     "story of a key",
+    "written again by key",
+    "written again by key",
 )
 """Intents with several variants: drawn as often as the others, most variants would never come up. One that
 stands here twice is drawn three times as often."""

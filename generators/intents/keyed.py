@@ -1,0 +1,155 @@
+"""Triggers of primary keys: tables that are written again as a whole, of which few rows differ.
+
+Only the acts of an intent write such a table, because random rows would break its key. Any query may read it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generators.builder import ScenarioBuilder, source_of
+from generators.domains import TableSketch
+from generators.intents import shapes
+from generators.intents.script import Act, Script, act, column, is_value, script
+from workload.dml import Assignment, Delete, Dml, Insert, Merge, Overwrite, Replace, Truncate, Update
+from workload.limits import NO_LIMITS
+from workload.query import Call, Expr, JoinKind, Literal
+from workload.types import BOOLEAN, INT, Row, Value
+
+
+@dataclass(slots=True)
+class Keyed:
+    """A table with a primary key over its first `width` columns, and the rows that it has after the acts.
+
+    `rows`: by number; None is the row with a NULL in its key. Of a key of two columns, two rows have the same
+    first one.
+    """
+
+    b: ScenarioBuilder
+    table: TableSketch
+    width: int
+    rows: dict[int | None, Row]
+
+    def key(self, number: int | None) -> dict[str, Value]:
+        """The values of the key of a row."""
+        if self.width == 1 or number is None:
+            return {"k": number, "a": 0} if self.width == 2 else {"k": number}
+        return {"k": number // 2, "a": number % 2}
+
+    def new(self, number: int | None) -> Row:
+        """A random row with a key."""
+        return self.b.row(self.table, **self.key(number))
+
+    def has_key(self, number: int | None) -> Expr:
+        """The condition that a row has a key."""
+        first, *others = (is_value(self.table, name, value) for name, value in self.key(number).items())
+        return Call("and", (first, *others), BOOLEAN) if others else first
+
+    def differs(self) -> None:
+        """One row gets other values, another one goes, and one comes; sometimes nothing of that."""
+        keys = list(self.rows)
+        for key in self.b.choices.subset(keys, 0, 1):
+            self.rows[key] = self.new(key)
+        for key in self.b.choices.subset(keys, 0, 1):
+            del self.rows[key]
+        if self.b.choices.chance(50):
+            key = self.b.choices.integer(5, 9)
+            self.rows[key] = self.new(key)
+
+    def written(self, how: type[Overwrite | Replace] = Overwrite) -> Dml:
+        """The statement that writes all rows again."""
+        return how(self.table.name, tuple(self.rows.values()))
+
+    def overwritten(self) -> Act:
+        """INSERT OVERWRITE with few other rows."""
+        self.differs()
+        return act(self.written())
+
+    def overwritten_twice(self) -> Act:
+        """Two commits in one interval; the first takes all rows away, or the second changes some back."""
+        if self.b.choices.chance(40):
+            return act(Overwrite(self.table.name, ())) + self.overwritten()
+        before = dict(self.rows)
+        first = self.overwritten()
+        self.rows = before if self.b.choices.chance(50) else self.rows
+        return first + act(self.written())
+
+    def replaced(self) -> Act:
+        """CREATE OR REPLACE with few other rows."""
+        self.differs()
+        return act(self.written(Replace))
+
+    def emptied_and_filled(self) -> Act:
+        """TRUNCATE and INSERT of few other rows, in one transaction."""
+        self.differs()
+        return act(Truncate(self.table.name), Insert(self.table.name, tuple(self.rows.values())))
+
+    def key_moves(self) -> Act:
+        """UPDATE of the key of one row to a key that no row has."""
+        old = self.b.choices.pick(list(self.rows) or [0])
+        new = next(number for number in range(20, 99) if number not in self.rows)
+        if old in self.rows:
+            self.rows[new] = (*self.key(new).values(), *self.rows.pop(old)[self.width :])
+        to = tuple(
+            Assignment(name, Literal(value, column(self.table, name).type))
+            for name, value in self.key(new).items()
+        )
+        return act(Update(self.table.name, to, self.has_key(old)))
+
+    def merged(self) -> Act:
+        """MERGE on the key, and DELETE of a row."""
+        keys = self.b.choices.subset([*self.rows, 14, 15], 1, 2)
+        new = {key: self.new(key) for key in keys}
+        self.rows.update(new)
+        gone = self.b.choices.pick(list(self.rows))
+        del self.rows[gone]
+        names = tuple(self.key(gone))
+        merge = Merge(self.table.name, names, tuple(new.values()), None, insert_unmatched=True)
+        return act(merge) + act(Delete(self.table.name, self.has_key(gone)))
+
+
+def written_again_by_key(b: ScenarioBuilder) -> Script:
+    """A table with a primary key is overwritten, emptied and replaced, and most of its rows stay the same."""
+    keyed = [_new(b) for _ in range(b.choices.weighted(((2, 1), (1, 2))))]
+    target = _read(b, [each.table for each in keyed])
+    kinds = (
+        *(Keyed.overwritten, Keyed.overwritten, Keyed.overwritten_twice, Keyed.replaced),
+        *(Keyed.emptied_and_filled, Keyed.key_moves, Keyed.merged),
+    )
+    acts = [
+        sum((b.choices.pick(kinds)(each) for each in b.choices.subset(keyed, 1, 2)), ())
+        for _ in range(b.choices.integer(2, 4))
+    ]
+    return script(target, *acts)
+
+
+def _new(b: ScenarioBuilder) -> Keyed:
+    """A table with a key and its first rows; the key may be of two columns, and one row's may be NULL."""
+    table = b.add_table((INT,), shared=False)
+    keyed = Keyed(b, table, 2 if b.choices.chance(35) else 1, {})
+    b.primary_keys[table.name] = tuple(column.name for column in table.columns[: keyed.width])
+    b.sources.append(source_of(table, 8))
+    numbers: list[int | None] = [*range(b.choices.integer(2, 6))]
+    if b.profile.limits == NO_LIMITS and b.choices.chance(40):
+        numbers.append(None)
+    for number in numbers:
+        keyed.rows[number] = keyed.new(number)
+    b.commit((Insert(table.name, tuple(keyed.rows.values())),))
+    return keyed
+
+
+def _read(b: ScenarioBuilder, tables: list[TableSketch]) -> str:
+    """A dynamic table over tables with keys; joins of two of them, and of one with itself."""
+    first, last = tables[0], tables[-1]
+    match b.choices.pick(("any", "join", "join", "stacked", "grouped")):
+        case "any":
+            return shapes.anything(b, first)
+        case "join" if first is last:
+            return shapes.twice(b, first)
+        case "join":
+            kind = b.choices.pick((JoinKind.INNER, JoinKind.LEFT, JoinKind.FULL, JoinKind.SEMI))
+            return shapes.key_join(b, first.name, last.name, kind, "plain")
+        case "stacked":
+            return shapes.stacked(b, last)
+        case _:
+            return shapes.define_over(b, shapes.reading(b, first.name), 8, "grouped")
