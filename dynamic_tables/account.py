@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from dynamic_tables.arguments import checked_key, checked_name, checked_text, checked_time
-from dynamic_tables.define import define, hidden_columns, read_query
+from dynamic_tables.define import define, ensure_frozen_stays, hidden_columns, read_query
 from dynamic_tables.definition import (
     FULL_ABOVE,
     BaseTable,
@@ -253,6 +253,8 @@ class Account(Commanded, Operating, Watching, Evolving):
         target_lag: Lag = None,
         refresh_mode: RefreshMode | str = RefreshMode.AUTO,
         full_above: float = FULL_ABOVE,
+        frozen_where: str = "",
+        backfill_from: str = "",
         initialize: bool = True,
         or_replace: bool = False,
     ) -> DynamicTable:
@@ -264,6 +266,10 @@ class Account(Commanded, Operating, Watching, Evolving):
 
         `full_above`: with refresh mode AUTO, a refresh for which more than this share of the rows of a source
         was touched writes the table anew (and more than 50,000 rows, below which that saves nothing).
+
+        `frozen_where`: a condition on its columns, such as "day < current_date() - 30". Rows that are stored
+        and meet it stay as they are, whatever happens to the data that they were made of; the current time in
+        it is the data timestamp. `backfill_from`: the table whose rows are the frozen ones at first.
 
         The initial data timestamp is the newest one that all upstream dynamic tables have and that lies
         within the target lag, else now (DVS paper, section 3.1.2). After an error nothing is stored.
@@ -284,8 +290,18 @@ class Account(Commanded, Operating, Watching, Evolving):
             ensure_acyclic(self.store.definitions(), name, query)
             mode, lag = RefreshMode.of(refresh_mode), read_lag(name, target_lag, self.minimum_lag)
             table, bound = define(
-                name, query, self.store, self.rules, target_lag=lag, mode=mode, full_above=full_above
+                name,
+                query,
+                self.store,
+                self.rules,
+                target_lag=lag,
+                mode=mode,
+                full_above=full_above,
+                frozen_where=frozen_where,
+                backfill_from=backfill_from.lower(),
             )
+            if old is not None and self.store.refreshes(old, edited=True):
+                ensure_frozen_stays(old, table)
             ensure_in_order(self, {**self.store.definitions(), name: table})
             _, below = self._below(table)
             if old is None:
@@ -414,8 +430,14 @@ class Account(Commanded, Operating, Watching, Evolving):
         _, bound, columns = known
         if table.incremental and bound is None:
             table = self._not_maintained(table, definitions)
+        if table.frozen_where and columns != table.columns:
+            raise DefinitionError(
+                f"the query of {table.name} has other columns now, which would change its frozen part; "
+                f"create another table with backfill_from={table.name!r}"
+            )
         expanded = fingerprint(below[0], columns, sources.values())
-        state = hidden_columns(bound, self.rules) if table.incremental else ()
+        keeps_state = table.incremental and not table.frozen_where
+        state = hidden_columns(bound, self.rules) if keeps_state else ()
         return Refreshing(
             table=replace(table, columns=columns, expanded=expanded, state=state),
             bound=bound,

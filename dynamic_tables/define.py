@@ -16,8 +16,10 @@ from dynamic_tables.definition import (
     View,
     fingerprint,
 )
+from dynamic_tables.differentiate.limit import on_top
 from dynamic_tables.differentiate.registry import Rules, algebra, ensure_supported, time_outside
 from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.frozen import checked_condition
 from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map
 from dynamic_tables.plan.nodes import BoundQuery, Mark, SemiJoin, SetOperation, walk
 from dynamic_tables.plan.rewrites.compared_maps import NO_MAPS, compared_map
@@ -163,6 +165,8 @@ def define(
     target_lag: int | None,
     mode: RefreshMode,
     full_above: float = FULL_ABOVE,
+    frozen_where: str = "",
+    backfill_from: str = "",
 ) -> tuple[DynamicTable, BoundQuery | None]:
     """Returns a dynamic table over the relations of a store, with the plan that serves its refreshes.
 
@@ -182,6 +186,10 @@ def define(
             ensure_no_ties(read.bound, store, rules)
         except UnsupportedError as error:
             unsupported = error
+        if frozen_where and on_top(read.bound.plan) is not None:
+            unsupported = UnsupportedError(
+                "LIMIT", "the first rows are found among all, frozen ones included"
+            )
     if mode is RefreshMode.INCREMENTAL and unsupported is not None:
         raise UnsupportedError(
             unsupported.operator, f"{unsupported.reason}; {name} cannot be INCREMENTAL, use AUTO or FULL"
@@ -203,10 +211,59 @@ def define(
         columns=columns,
         sources=sources,
         expanded=fingerprint(read.text.texts, columns, map(definitions.__getitem__, sources)),
-        state=hidden_columns(read.bound, rules) if incremental else (),
+        # Of a frozen group the hidden columns would not follow its rows.
+        state=hidden_columns(read.bound, rules) if incremental and not frozen_where else (),
         full_above=full_above,
+        frozen_where=frozen_where,
+        backfill_from=backfill_from,
     )
+    _check_frozen(table, definitions, rules, analyzer)
     return table, read.bound if incremental or analyzer is None else None
+
+
+def _check_frozen(
+    table: DynamicTable, definitions: Mapping[str, Definition], rules: Rules, analyzer: TextAnalyzer | None
+) -> None:
+    """Raises DefinitionError: the frozen part of a new definition makes no sense."""
+    if table.frozen_where:
+        checked_condition(table, rules.bind, None if analyzer is None else analyzer.type_of)
+    if not table.backfill_from:
+        return
+    if not table.frozen_where:
+        raise DefinitionError(
+            f"{table.name} has backfill_from and no frozen_where: say which of the copied rows stay"
+        )
+    source = definitions.get(table.backfill_from)
+    if not isinstance(source, BaseTable | DynamicTable):
+        raise DefinitionError(f"{table.name} cannot begin with {table.backfill_from}: there is no such table")
+    if source.columns != table.columns:
+        theirs, ours = (
+            ", ".join(f"{name} {type_}" for name, type_ in each.columns) for each in (source, table)
+        )
+        raise DefinitionError(
+            f"{table.name} cannot begin with the rows of {source.name}, whose columns are {theirs}; "
+            f"those of the query are {ours}"
+        )
+
+
+def ensure_frozen_stays(old: DynamicTable, new: DynamicTable) -> None:
+    """Raises DefinitionError: a new definition would change rows that are frozen by the old one."""
+    if not old.frozen_where:
+        return
+    other = [
+        what
+        for what, one, two in (
+            ("columns", old.columns, new.columns),
+            ("frozen_where", old.frozen_where, new.frozen_where),
+            ("refresh mode", old.incremental, new.incremental),
+        )
+        if one != two
+    ]
+    if other:
+        raise DefinitionError(
+            f"{old.name} cannot be replaced by a definition with another {other[0]}, because that would "
+            f"change its frozen part; create another table with backfill_from={old.name!r}, or drop it first"
+        )
 
 
 def hidden_columns(query: BoundQuery | None, rules: Rules) -> Columns:

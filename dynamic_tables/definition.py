@@ -66,7 +66,9 @@ class DynamicTable(StoredRelation):
     `target_lag` in microseconds, None for DOWNSTREAM. `sources`: the stored relations it reads, views
     expanded. `expanded`: the fingerprint of the query and of every view in it, which shows a changed view.
     `state`: hidden columns, from which aggregates are maintained; readers of the table do not see them.
-    `full_above`: the share of a source's rows above which a refresh of an AUTO table is FULL.
+    `full_above`: the share of a source's rows above which a refresh of an AUTO table is FULL. `frozen_where`:
+    the condition of rows that no refresh changes, empty if there are none (see `frozen`). `backfill_from`:
+    the table whose rows are the frozen ones at first.
     """
 
     text: str
@@ -78,6 +80,8 @@ class DynamicTable(StoredRelation):
     expanded: str
     state: Columns = ()
     full_above: float = FULL_ABOVE
+    frozen_where: str = ""
+    backfill_from: str = ""
 
     @property
     def stored(self) -> Columns:

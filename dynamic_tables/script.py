@@ -21,7 +21,9 @@ def _statement(definition: Definition) -> str:
     name = SPARK.identifier(definition.name)
     match definition:
         case BaseTable():
-            columns = (f"{SPARK.identifier(c)} {SPARK.type_name(type_)}" for c, type_ in definition.columns)
+            columns = [f"{SPARK.identifier(c)} {SPARK.type_name(type_)}" for c, type_ in definition.columns]
+            if definition.key:
+                columns.append(f"PRIMARY KEY ({', '.join(map(SPARK.identifier, definition.key))})")
             return f"CREATE TABLE {name} ({', '.join(columns)})"
         case View():
             return f"CREATE VIEW {name} AS\n{definition.text}"
@@ -29,6 +31,10 @@ def _statement(definition: Definition) -> str:
             lag = definition.target_lag
             shown = "DOWNSTREAM" if lag is None else f"'{lag // SECOND_US} seconds'"
             properties = f"TARGET_LAG = {shown} REFRESH_MODE = {definition.mode.value}"
+            if definition.frozen_where:
+                properties += f" FROZEN_WHERE = {SPARK.string(definition.frozen_where)}"
+            if definition.backfill_from:
+                properties += f" BACKFILL_FROM = {SPARK.identifier(definition.backfill_from)}"
             return f"CREATE DYNAMIC TABLE {name} {properties} AS\n{definition.text}"
         case _:
             assert_never(definition)

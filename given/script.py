@@ -23,6 +23,9 @@ FORMS = "CREATE TABLE, CREATE VIEW or CREATE DYNAMIC TABLE"
 PARTS = "__"
 """Stands between the parts of a name such as raw.sales, which is raw__sales in scenarios and reports."""
 
+FROZEN = frozenset({"FROZEN_WHERE", "BACKFILL_FROM"})
+"""Properties of the frozen part of a table, which fresh accounts do not have."""
+
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 """The units of a target lag, in seconds."""
 
@@ -235,6 +238,9 @@ def _definition(tree: exp.Create, text: str, part: list[Token], place: Place) ->
                 lag = _lag(each.args["value"], place)
             case exp.Property() if each.name.upper() == "REFRESH_MODE":
                 mode = _mode(each.args["value"], place)
+            case exp.Property() if each.name.upper() in FROZEN:
+                # What is drawn knows no history: the query is tried as it is.
+                pass
             case exp.DynamicProperty():
                 pass
             case _:

@@ -27,6 +27,7 @@ from dynamic_tables.define import read_query
 from dynamic_tables.definition import Definition
 from dynamic_tables.differentiate.registry import RULES
 from dynamic_tables.errors import DynamicTablesError
+from dynamic_tables.frozen import at_time
 from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.nodes import ROW_ID
 from dynamic_tables.plan.time import at_times
@@ -134,7 +135,7 @@ def _audited(table: StoredTable, tables: Mapping[str, StoredTable]) -> AuditedTa
         newest = refreshes[-1]
         timestamp = newest.timestamp
         facts = [*_frontier(refreshes, tables), *([foreign] if foreign else [])]
-        return _compared(table, tables, newest, facts)
+        return _compared(table, tables, refreshes, facts)
     except Unreadable as error:
         return AuditedTable(table.name, AuditVerdict.UNKNOWN, timestamp, facts=(str(error),))
 
@@ -171,9 +172,9 @@ def _frontier(refreshes: Sequence[Refresh], tables: Mapping[str, StoredTable]) -
 
 
 def _compared(
-    table: StoredTable, tables: Mapping[str, StoredTable], newest: Refresh, facts: list[str]
+    table: StoredTable, tables: Mapping[str, StoredTable], refreshes: Sequence[Refresh], facts: list[str]
 ) -> AuditedTable:
-    evaluation = Evaluation()
+    evaluation, newest = Evaluation(), refreshes[-1]
     try:
         hidden = [name for name in table.hidden if name == ROW_ID]
         stored = rows_at(table, table.newest, [*table.columns, *hidden])
@@ -190,8 +191,14 @@ def _compared(
             if tables[name].identity != newest.identities[name]:
                 raise Unreadable(f"its source {name} is another table by now; refresh it first")
             evaluation.add(name, rows_at(tables[name], version))
+            facts += [
+                f"{count} rows of {name} have the primary key ({', '.join(tables[name].key)}) = {values!r}"
+                for *values, count in evaluation.shared(name, tables[name].key)
+            ]
         views = {each.name: each.text for each in tables.values() if each.kind == VIEW}
         evaluation.query(table.text, views, "due", newest.timestamp)
+        if table.frozen_where:
+            facts += _frozen(table, refreshes, evaluation)
         columns, missing, less, extra, more = evaluation.difference("stored", "due", SHOWN)
         if less or more:
             facts = [*facts, *_confirmed(table, tables, evaluation, newest.timestamp)]
@@ -212,6 +219,25 @@ def _compared(
         evaluation.close()
 
 
+def _frozen(table: StoredTable, refreshes: Sequence[Refresh], evaluation: Evaluation) -> Sequence[str]:
+    """Leaves the active rows of both sides to be compared; returns how the frozen ones have changed.
+
+    Rows that are frozen now, and were stored by the refresh before, are stored as they were.
+    """
+    condition = at_time(table.frozen_where, refreshes[-1].timestamp)
+    found: list[str] = []
+    if len(refreshes) > 1:
+        evaluation.add("rows before", rows_at(table, refreshes[-2].version, table.columns), INTERNAL)
+        for name, kept in (("rows before", "frozen before"), ("stored", "frozen now")):
+            evaluation.part(name, condition, kept, frozen=True)
+        _, _, gone, _, new = evaluation.difference("frozen now", "frozen before", 1)
+        if gone or new:
+            found.append(f"the last refresh changed its frozen part: {gone} rows went, {new} came")
+    for name in ("stored", "due"):
+        evaluation.part(name, condition, name, frozen=False)
+    return found
+
+
 def _confirmed(
     table: StoredTable, tables: Mapping[str, StoredTable], evaluation: Evaluation, time: int
 ) -> Sequence[str]:
@@ -223,6 +249,9 @@ def _confirmed(
         second_reading(table, tables, evaluation, "due by the engine", time)
     except Unreadable as error:
         return [f"one reading of the query only: {error}"]
+    if table.frozen_where:
+        condition = at_time(table.frozen_where, time)
+        evaluation.part("due by the engine", condition, "due by the engine", frozen=False)
     _, _, less, _, more = evaluation.difference("stored", "due by the engine", 1)
     if not less and not more:
         raise Unreadable(

@@ -120,6 +120,24 @@ class Evaluation:
             f'HAVING count(*) > 1 OR "{column}" IS NULL LIMIT 5'
         ).fetchall()
 
+    def shared(self, name: str, key: Sequence[str]) -> Rows:
+        """Returns some keys of a table that several rows have, each with the number of them."""
+        columns = ", ".join('"' + column.replace('"', '""') + '"' for column in key)
+        text = f'SELECT {columns}, count(*) FROM "{name}" GROUP BY {columns} HAVING count(*) > 1 LIMIT 5'
+        return self.connection.execute(text).fetchall() if key else []
+
+    def part(self, name: str, condition: str, keep: str, *, frozen: bool) -> None:
+        """Keeps the rows of a result for which a condition in Spark's dialect holds, or the others.
+
+        Raises Unreadable: DuckDB cannot evaluate it.
+        """
+        try:
+            holds = sqlglot.parse_one(f"COALESCE(({condition}), FALSE)", read="spark").sql("duckdb")
+            wanted = holds if frozen else f"NOT {holds}"
+            self.run(f'SELECT * FROM {INTERNAL}."{name}" WHERE {wanted}', keep)
+        except (sqlglot.errors.SqlglotError, duckdb.Error) as error:
+            raise Unreadable(f"DuckDB cannot evaluate frozen_where: {first_line(error)}") from error
+
     def close(self) -> None:
         """Frees the memory."""
         self.connection.close()

@@ -40,7 +40,8 @@ class StoredTable:
     """A table or view of an account. `place`: its folder, which is elsewhere for an attached table.
 
     `kind`: what it is, by the words of `dynamic_tables.store.names.catalog`. `identity`: Delta's id.
-    `columns`: the columns that a reader sees, in order.
+    `columns`: the columns that a reader sees, in order. `key`: those of its primary key. `frozen_where`: the
+    condition of the rows that no refresh changes.
     """
 
     name: str
@@ -51,6 +52,8 @@ class StoredTable:
     columns: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     newest: int = 0
+    key: tuple[str, ...] = ()
+    frozen_where: str = ""
 
 
 def tables_of(folder: Path) -> Mapping[str, StoredTable]:
@@ -92,6 +95,8 @@ def _table(folder: Path) -> StoredTable | None:
         columns=tuple(name for name in fields if name not in hidden),
         hidden=hidden,
         newest=delta.version(),
+        key=tuple(map(str, data.get("key", ()))),
+        frozen_where=str(data.get("frozen_where", "")),
     )
 
 

@@ -205,7 +205,8 @@ def _tell(told: Told) -> None:
 def _rows(told: RefreshResult) -> str:
     if told.record.inserted is None:
         return "written anew"
-    return f"+{told.record.inserted} -{told.record.deleted} rows"
+    late = f", {told.record.late} too late for the frozen part" if told.record.late else ""
+    return f"+{told.record.inserted} -{told.record.deleted} rows{late}"
 
 
 def _time() -> str:

@@ -53,6 +53,7 @@ def history_text(rows: Sequence[Row]) -> str:
             if row["num_inserted_rows"] is None
             else f"+{row['num_inserted_rows']} -{row['num_deleted_rows']}"
         )
+        changed += f", {row['num_late_rows']} late" if row["num_late_rows"] else ""
         table.add_row(
             moment(row["refresh_end_time"]),
             str(row["name"]),

@@ -99,6 +99,7 @@ def _refreshes(account: Operated, table: DynamicTable, known: Journalled | None)
             "refresh_trigger": None if end is None else end.trigger.value,
             "num_inserted_rows": record.inserted,
             "num_deleted_rows": record.deleted,
+            "num_late_rows": record.late,
             "reason": record.reason,
             "process": None if end is None else end.by,
         }
@@ -114,6 +115,7 @@ def _refreshes(account: Operated, table: DynamicTable, known: Journalled | None)
             "refresh_trigger": failure.trigger.value,
             "num_inserted_rows": None,
             "num_deleted_rows": None,
+            "num_late_rows": None,
             "reason": f"{failure.fault.value} error",
             "process": failure.by,
         }

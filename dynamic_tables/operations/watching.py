@@ -35,6 +35,7 @@ REFRESH_HISTORY = pa.schema(
         ("refresh_trigger", pa.string()),
         ("num_inserted_rows", pa.int64()),
         ("num_deleted_rows", pa.int64()),
+        ("num_late_rows", pa.int64()),
         ("reason", pa.string()),
         ("process", pa.string()),
     ]

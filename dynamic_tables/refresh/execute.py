@@ -23,17 +23,20 @@ from dynamic_tables.differentiate.changes import identify
 from dynamic_tables.differentiate.differentiation import CONTENTS as CONTENTS_AT_T0, At, leaf_name
 from dynamic_tables.differentiate.keys import keyed_capture, rows_of
 from dynamic_tables.errors import ChangeDoesNotFit, RefreshFailed, StoreError
+from dynamic_tables.frozen import Bind, FrozenPart
 from dynamic_tables.moment import moment
 from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Leaf, Plan, walk
 from dynamic_tables.plan.time import at_times
+from dynamic_tables.reading.values.passed import TypeOf
 from dynamic_tables.refresh.action import Readable, decide
 from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
+from dynamic_tables.refresh.history import active_changes, history_of, with_history
 from dynamic_tables.refresh.keys import count_rows, ensure_unique, key_of
 from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.refresh.validate import read_validation, validated_here
 from dynamic_tables.refresh.versions import resolve
-from dynamic_tables.store.port import Action, RefreshRecord, Relation, Store
+from dynamic_tables.store.port import Action, RefreshRecord, Relation, Store, TextAnalyzer
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
 
 Ends = Mapping[str, tuple[SourceVersion, SourceVersion]]
@@ -60,6 +63,8 @@ class RefreshProtocol:
     validations: bool = True
     evaluates_anew: bool = True
     """Whether the query is evaluated as a whole where the query of its changes fails."""
+    frozen: Callable[[DynamicTable, int, Bind, TypeOf | None], FrozenPart] = FrozenPart.of
+    """(table, data timestamp, how a condition is read) -> which of its rows are frozen."""
     give_up: Callable[[Store, DynamicTable, RefreshRecord], None] = lambda store, table, record: None
     """What a refresh that failed leaves behind: nothing."""
 
@@ -161,7 +166,7 @@ class Refreshing:
                         raise self._failed(timestamp, "an interval needs a frontier to start from")
                     return self._incremental(start, record, idle=idle)
                 case Action.INITIALIZE | Action.REINITIALIZE | Action.FULL:
-                    return self._overwrite(record)
+                    return self._overwrite(record, first=before is None)
                 case _:
                     assert_never(action)
         except StoreError as error:
@@ -242,10 +247,14 @@ class Refreshing:
                     return Action.FULL, f"{share:.0%} of the rows of {name} were touched, {limit}"
         return Action.INCREMENTAL, reason
 
-    def _overwrite(self, record: RefreshRecord) -> RefreshResult:
+    def _overwrite(self, record: RefreshRecord, *, first: bool = False) -> RefreshResult:
         with self._timed("query"):
             frontier = self.protocol.contents_at(record.frontier, self.store)
             contents = self._scratch(self.fresh(frontier, hidden=True))
+            if self.table.frozen_where:
+                part = self._frozen(record.frontier.timestamp)
+                kept = history_of(self.table, self.store, self.plans, first=first)
+                contents = self._scratch(with_history(part, self.table, contents, kept, self.store))
         return self._commit(record, lambda table, record: self.store.overwrite(table, contents, record))
 
     def _without_changes(self, record: RefreshRecord, error: StoreError) -> RefreshResult:
@@ -315,6 +324,12 @@ class Refreshing:
             if not self.protocol.evaluates_anew:
                 raise
             return self._without_changes(record, error)
+        if self.table.frozen_where:
+            with self._timed("changes"):
+                part = self._frozen(timestamp)
+                active = self._scratch(active_changes(part, changes, self.store))
+                sizes = [count_rows(each, self.table, self.store, self.plans) for each in (changes, active)]
+            changes, record = active, replace(record, late=sizes[0] - sizes[1])
         shown = (*(name for name, _ in self.table.columns), ACTION, ROW_ID)
         change_set = ChangeSet(shown, changes, len(self.table.state))
         bound = {CHANGES: changes}
@@ -355,6 +370,11 @@ class Refreshing:
         except ChangeDoesNotFit as error:
             raise ChangeSetRefused(self.table.name, timestamp, str(error), change_set) from error
         return replace(result, change_set=change_set)
+
+    def _frozen(self, timestamp: int) -> FrozenPart:
+        """Returns which rows are frozen at a data timestamp."""
+        type_of = self.store.type_of if isinstance(self.store, TextAnalyzer) else None
+        return self.protocol.frozen(self.table, timestamp, self.plans.rules.bind, type_of)
 
     def _changes(self, before: Frontier, after: Frontier, query: BoundQuery) -> Relation:
         """Returns the consolidated changes between two frontiers; only what the plan reads is bound.

@@ -66,7 +66,8 @@ class RefreshRecord:
     """One line of a table's refresh history; it lives in the commit that holds the contents.
 
     `changed`: whether rows changed. `inserted` and `deleted` count the rows of the change set; None for an
-    action that computes no change set. `seconds`: duration of each phase.
+    action that computes no change set. `late`: rows of it that would have changed the frozen part, and did
+    not. `seconds`: duration of each phase.
     """
 
     action: Action
@@ -75,6 +76,7 @@ class RefreshRecord:
     changed: bool
     inserted: int | None = None
     deleted: int | None = None
+    late: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -129,6 +129,8 @@ def to_properties(definition: Definition, order: int) -> dict[str, str]:
                 "sources": list(definition.sources),
                 "expanded": definition.expanded,
                 "full_above": definition.full_above,
+                "frozen_where": definition.frozen_where,
+                "backfill_from": definition.backfill_from,
             }
     return {DEFINITION: json.dumps(data), ORDER: str(order)}
 
@@ -286,6 +288,8 @@ def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) 
                 sources=tuple(map(str, sources)),
                 expanded=str(data["expanded"]),
                 full_above=float(str(data.get("full_above", FULL_ABOVE))),
+                frozen_where=str(data.get("frozen_where", "")),
+                backfill_from=str(data.get("backfill_from", "")),
             )
         case kind:
             raise ValueError(f"unknown kind {kind!r}")

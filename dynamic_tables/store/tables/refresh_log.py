@@ -41,6 +41,7 @@ def to_metadata(record: RefreshRecord, number: int) -> dict[str, object]:
         "changed": record.changed,
         "inserted": record.inserted,
         "deleted": record.deleted,
+        "late": record.late,
         "seconds": dict(record.seconds),
         "frontier": record.frontier.to_json(),
     }
@@ -150,6 +151,7 @@ def _record(refresh: Mapping[str, object]) -> RefreshRecord:
         changed=bool(refresh["changed"]),
         inserted=_count(refresh["inserted"]),
         deleted=_count(refresh["deleted"]),
+        late=int(str(refresh.get("late", 0))),
         seconds={str(phase): float(str(value)) for phase, value in seconds.items()},
     )
 
