@@ -36,7 +36,7 @@ demo: setup  ## a few minutes: random dynamic tables on Spark + Delta and in mem
 	@echo "A transaction history, with the derivations that a refresh hides (exit status 1: a level is violated):"
 	@$(BIN)/dvs check examples/histories/refresh-hides-read-skew.adya --html .dvs/demo/history.html || test $$? -eq 1
 
-test: setup  ## the tests, but for those marked slow; as root, Debian's chromium and postgresql are installed for some
+test: setup  ## the tests, but for those marked slow; as root, Debian's chromium, postgresql, mariadb-server for some
 	@$(BIN)/python setup/for_tests.py
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "$(TESTS)"
 

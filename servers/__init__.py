@@ -1,4 +1,4 @@
-"""Processes beside ours: PostgreSQL of Debian (`postgres`), and any that answers in JSON lines (`child`)."""
+"""Processes beside ours: servers of Debian (`postgres`, `mariadb`), and any that answers in JSON lines (`child`)."""
 
 from pkgutil import extend_path
 

@@ -1,4 +1,4 @@
-"""Installs what only tests need: chromium and postgresql, as root with apt-get, and dbt in an environment.
+"""Installs what only tests need: chromium, postgresql, mariadb-server as root with apt-get; dbt for itself.
 
 Elsewhere one line says what is missing, and those tests are skipped.
 """
@@ -18,6 +18,7 @@ POSTGRESQL = Path("/usr/lib/postgresql")
 PACKAGES = (
     ("chromium", ("chromium", "chromium-browser", "google-chrome"), "tests of the pages"),
     ("postgresql", ("initdb", "*/bin/initdb"), "tests on PostgreSQL"),
+    ("mariadb-server", ("mariadbd", "/usr/sbin/mariadbd"), "tests on MariaDB"),
 )
 """Package, the programs of which one is enough, what is skipped without it."""
 

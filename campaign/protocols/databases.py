@@ -3,14 +3,74 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 
 from protocols.recording.database import Database, RecordingError
+from servers.own import Server, ServerMissing
 
-SCHEMES = ("postgresql", "sqlite", "duckdb")
-"""The words with which an address begins; one alone stands for a database that is started for the run."""
+
+def _postgresql() -> type[Database]:
+    from protocols.recording.postgres import PostgresServer
+
+    return PostgresServer
+
+
+def _mariadb() -> type[Database]:
+    try:
+        from protocols.recording.mariadb import MariaDbServer
+    except ModuleNotFoundError:
+        raise RecordingError("MariaDB needs the driver PyMySQL: pip install 'dvs-harness[mariadb]'") from None
+
+    return MariaDbServer
+
+
+def _sqlite() -> type[Database]:
+    from protocols.recording.sqlite import Sqlite
+
+    return Sqlite
+
+
+def _duckdb() -> type[Database]:
+    from protocols.recording.duck import DuckDb
+
+    return DuckDb
+
+
+KINDS: Mapping[str, Callable[[], type[Database]]] = {
+    "postgresql": _postgresql,
+    "mariadb": _mariadb,
+    "sqlite": _sqlite,
+    "duckdb": _duckdb,
+}
+"""By the word with which an address begins; one alone stands for a database that is started for the run."""
+
+
+def _own_postgresql() -> AbstractContextManager[Server]:
+    from servers.postgres import started
+
+    return started()
+
+
+def _own_mariadb() -> AbstractContextManager[Server]:
+    from servers.mariadb import started
+
+    return started()
+
+
+SERVERS = {"postgresql": _own_postgresql, "mariadb": _own_mariadb}
+"""Those that are processes of their own: what starts one. Raises ServerMissing."""
+
+
+def kind(scheme: str) -> type[Database]:
+    """Returns a kind of databases. Raises RecordingError: there is none such."""
+    scheme = {"postgres": "postgresql"}.get(scheme, scheme)
+    if scheme not in KINDS:
+        fact = f"{scheme} names no database that can be recorded"
+        raise RecordingError(
+            f"{fact}; take {', '.join(KINDS)}, alone or as an address such as postgresql://HOST"
+        )
+    return KINDS[scheme]()
 
 
 @contextmanager
@@ -20,48 +80,29 @@ def opened(address: str, isolation: str | None) -> Iterator[Database]:
     Raises RecordingError: there is no such database or level, or it does not start.
     """
     scheme, separator, rest = address.partition("://")
-    scheme = {"postgres": "postgresql"}.get(scheme, scheme)
-    if scheme not in SCHEMES:
-        fact = f"{address} names no database that can be recorded"
-        raise RecordingError(
-            f"{fact}; take {', '.join(SCHEMES)}, alone or as an address such as postgresql://HOST"
-        )
-    if scheme == "postgresql":
-        with _postgres(address if separator else "", isolation) as server:
-            yield server
-        return
-    with tempfile.TemporaryDirectory(prefix="dvs-record-") as folder:
-        # Four slashes for a path from the root on, as SQLAlchemy has it; three for one from here.
-        path = Path(rest.removeprefix("/")) if separator else Path(folder) / f"recording.{scheme}"
+    made = kind(scheme)
+    level = _level(made, isolation)
+    started = SERVERS.get("postgresql" if scheme == "postgres" else scheme)
+    if started is None:
         if separator and rest in ("", "/"):
             raise RecordingError(f"{address} names no file; write {scheme}:///FILE, or {scheme} alone")
-        yield _in_file(scheme, path, isolation)
+        with tempfile.TemporaryDirectory(prefix="dvs-record-") as folder:
+            # Four slashes for a path from the root on, as SQLAlchemy has it; three for one from here.
+            yield made(rest.removeprefix("/") if separator else f"{folder}/recording.{scheme}", level)
+    elif separator:
+        yield made(address, level)
+    else:
+        try:
+            with started() as server:
+                yield made(server.address, level, crash=lambda: crash(server))
+        except ServerMissing as missing:
+            raise RecordingError(str(missing)) from missing
 
 
-@contextmanager
-def _postgres(address: str, isolation: str | None) -> Iterator[Database]:
-    from protocols.recording.postgres import PostgresServer
-    from servers.postgres import PostgresMissing, started
-
-    level = _level(PostgresServer, isolation)
-    if address:
-        yield PostgresServer(address, level)
-        return
-    try:
-        with started() as server:
-            yield PostgresServer(server.address, level)
-    except PostgresMissing as missing:
-        raise RecordingError(str(missing)) from missing
-
-
-def _in_file(scheme: str, path: Path, isolation: str | None) -> Database:
-    if scheme == "sqlite":
-        from protocols.recording.sqlite import Sqlite
-
-        return Sqlite(path, _level(Sqlite, isolation))
-    from protocols.recording.duck import DuckDb
-
-    return DuckDb(path, _level(DuckDb, isolation))
+def crash(server: Server) -> None:
+    """Kills a server and starts it again. Raises ServerMissing."""
+    server.kill()
+    server.start()
 
 
 def _level(database: type[Database], isolation: str | None) -> str:

@@ -12,7 +12,8 @@ import psycopg
 
 from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
 from engines.errors import EngineError, shown
-from servers.postgres import PostgresMissing, programs, started
+from servers.own import ServerMissing
+from servers.postgres import programs, started
 from workload.limits import Limits
 from workload.operators import OPERATORS, Operator
 from workload.query import (
@@ -90,7 +91,7 @@ class Postgres(Adapter):
         """Checks that there is a PostgreSQL server to start. Raises EngineError."""
         try:
             programs()
-        except PostgresMissing as error:
+        except ServerMissing as error:
             raise EngineError(str(error)) from error
 
     def __init__(self) -> None:

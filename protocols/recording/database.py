@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
 
@@ -93,16 +93,20 @@ class Connection(ABC):
         """Ends the session."""
 
 
+@dataclass(slots=True)
 class Database(ABC):
     """A database at one isolation level.
 
     `name`: as people call it. `levels`: by its isolation levels what each of them must keep; the first
-    one is the default.
+    one is the default. `where`: the address of a server, or a file that is not there yet. `crash`: kills the
+    server and starts it again; None: it was not started for the run.
     """
 
     name: ClassVar[str]
     levels: ClassVar[Mapping[str, Promise]]
+    where: str
     isolation: str
+    crash: Callable[[], None] | None = field(default=None, kw_only=True)
 
     @abstractmethod
     def place(self, *, lists: bool) -> AbstractContextManager[None]:

@@ -44,27 +44,25 @@ class DuckConnection(SqlConnection):
 
 @dataclass(slots=True)
 class DuckDb(Database):
-    """A file. `path`: where there is none yet. `opened`: the database, while a run goes on."""
+    """A new file. `opened`: the database, while a run goes on."""
 
-    path: Path
-    isolation: str
     name: ClassVar[str] = "DuckDB"
     levels: ClassVar[Mapping[str, Promise]] = MappingProxyType({"snapshot": Promise.SNAPSHOT})
     opened: duckdb.DuckDBPyConnection | None = field(default=None, init=False)
 
     @contextmanager
     def place(self, *, lists: bool) -> Iterator[None]:
-        if self.path.exists():
-            raise RecordingError(f"{self.path} is there already, and is not touched; name a new file")
+        if Path(self.where).exists():
+            raise RecordingError(f"{self.where} is there already, and is not touched; name a new file")
         try:
-            with duckdb.connect(self.path) as self.opened:
+            with duckdb.connect(self.where) as self.opened:
                 self.opened.execute(table(lists=lists))
                 yield
         except duckdb.IOException as error:
-            raise RecordingError(f"DuckDB does not make {self.path}: {error}") from None
+            raise RecordingError(f"DuckDB does not make {self.where}: {error}") from None
         finally:
             for suffix in ("", ".wal"):
-                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+                Path(f"{self.where}{suffix}").unlink(missing_ok=True)
 
     def session(self) -> DuckConnection:
         assert self.opened is not None

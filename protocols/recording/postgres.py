@@ -56,12 +56,10 @@ class PostgresConnection(SqlConnection):
         self.connection.close()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PostgresServer(Database):
-    """A server. `address`: a URL, or what psycopg connects to."""
+    """A server, by a URL."""
 
-    address: str
-    isolation: str
     name: ClassVar[str] = "PostgreSQL"
     levels: ClassVar[Mapping[str, Promise]] = MappingProxyType(
         {
@@ -92,14 +90,14 @@ class PostgresServer(Database):
                     other.execute(f"DROP SCHEMA {PLACE} CASCADE".encode())
 
     def session(self) -> PostgresConnection:
-        connection = self._connected()
+        session = PostgresConnection(self._connected(), self.isolation.replace("-", " "))
         for text in PREPARED:
-            connection.execute(text.encode())
-        return PostgresConnection(connection, self.isolation.replace("-", " "))
+            session.execute(text)
+        return session
 
     def _connected(self) -> psycopg.Connection[Row]:
         try:
-            return psycopg.connect(self.address, autocommit=True, connect_timeout=5)
+            return psycopg.connect(self.where, autocommit=True, connect_timeout=5)
         except psycopg.Error as error:
             raise RecordingError(f"{self.name} cannot be reached: {_line(error)}") from None
 

@@ -44,29 +44,27 @@ class SqliteConnection(SqlConnection):
         self.connection.close()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sqlite(Database):
-    """A file. `path`: where there is none yet."""
+    """A new file."""
 
-    path: Path
-    isolation: str
     name: ClassVar[str] = "SQLite"
     levels: ClassVar[Mapping[str, Promise]] = MappingProxyType({"serializable": Promise.SERIALIZABLE})
 
     @contextmanager
     def place(self, *, lists: bool) -> Iterator[None]:
-        if self.path.exists():
-            raise RecordingError(f"{self.path} is there already, and is not touched; name a new file")
+        if Path(self.where).exists():
+            raise RecordingError(f"{self.where} is there already, and is not touched; name a new file")
         try:
             with closing(self._connected()) as connection:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute(table(lists=lists))
                 yield
         except sqlite3.Error as error:
-            raise RecordingError(f"SQLite makes no table in {self.path}: {error}") from None
+            raise RecordingError(f"SQLite makes no table in {self.where}: {error}") from None
         finally:
             for suffix in ("", "-wal", "-shm"):
-                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+                Path(f"{self.where}{suffix}").unlink(missing_ok=True)
 
     def session(self) -> SqliteConnection:
         return SqliteConnection(self._connected())
@@ -74,6 +72,6 @@ class Sqlite(Database):
     def _connected(self) -> sqlite3.Connection:
         try:
             # The clients of a run are threads; each has its own connection, and the last one may close all.
-            return sqlite3.connect(self.path, timeout=1, isolation_level=None, check_same_thread=False)
+            return sqlite3.connect(self.where, timeout=1, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
-            raise RecordingError(f"SQLite does not open {self.path}: {error}") from None
+            raise RecordingError(f"SQLite does not open {self.where}: {error}") from None

@@ -60,7 +60,7 @@ LIBRARIES: Mapping[str, set[str]] = {
     "reference": {"networkx"},
     "shrink": set(),
     "engines": {"duckdb", "pyarrow", "pyspark", "psycopg"},
-    "servers": {"psycopg"},
+    "servers": {"psycopg", "pymysql"},
     "dvs": {"pytest"},
     "campaign": {"click", "rich"},
 }
@@ -76,6 +76,8 @@ SINGLE_IMPORTS = (
     ("engines.spark.on_delta", "oracle.bag", False),
     ("reference.newcomer", "dvs_model.histories.history", True),
     ("reference.newcomer", "dvs_model.checking.check", False),
+    ("protocols.recording.mariadb", "pymysql", True),
+    ("protocols.recording.newcomer", "pymysql", False),
     ("campaign.runs.cluster", "pyspark", True),
     ("campaign.verify.story", "pyspark", True),
     ("campaign.runs.newcomer", "pyspark", False),

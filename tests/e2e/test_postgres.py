@@ -19,7 +19,8 @@ from dvs_model.theory.names import Level
 from protocols.read_committed.on_postgres.scripts import Isolation, Postgres
 from protocols.read_committed.run import Run
 from protocols.read_committed.script import ScriptError, script_of
-from servers.postgres import PostgresMissing, programs, started
+from servers.own import ServerMissing
+from servers.postgres import programs, started
 from tests.depth import examples
 
 TABLE = "SETUP: CREATE TABLE t (id INT, n INT)\nSETUP: INSERT INTO t VALUES (1, 0), (2, 0)\n"
@@ -29,7 +30,7 @@ TABLE = "SETUP: CREATE TABLE t (id INT, n INT)\nSETUP: INSERT INTO t VALUES (1, 
 def postgres() -> Iterator[Postgres]:
     try:
         programs()
-    except PostgresMissing as missing:
+    except ServerMissing as missing:
         pytest.skip(str(missing))
     with started() as server:
         made = Postgres(server.address)
@@ -250,7 +251,7 @@ def test_without_a_server_the_command_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing() -> Path:
-        raise PostgresMissing("there is no PostgreSQL server; install one: apt-get install postgresql")
+        raise ServerMissing("there is no PostgreSQL server; install one: apt-get install postgresql")
 
     monkeypatch.setattr("servers.postgres.programs", missing)
     file = tmp_path / "script.txt"

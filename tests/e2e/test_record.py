@@ -15,22 +15,18 @@ from click.testing import CliRunner, Result
 from campaign.cli import main
 from protocols.recording import views
 from protocols.recording.postgres import PostgresConnection
-from servers.postgres import PostgresMissing, programs, started
+from servers.own import ServerMissing
+from servers.postgres import programs, started
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     try:
         programs()
-    except PostgresMissing as missing:
+    except ServerMissing as missing:
         pytest.skip(str(missing))
     with started() as server:
         yield server.address
-
-
-def url(address: str) -> str:
-    parts = dict(part.split("=", 1) for part in address.split())
-    return f"postgresql://{parts['user']}@{parts['host']}:{parts['port']}/{parts['dbname']}"
 
 
 def dvs_record(folder: Path, *arguments: str) -> Result:
@@ -45,7 +41,7 @@ def until(met: Callable[[str], bool]) -> None:
 
 def test_serializable_is(address: str, tmp_path: Path) -> None:
     def refused(seed: str) -> bool:
-        result = dvs_record(tmp_path, url(address), "--seed", seed)
+        result = dvs_record(tmp_path, address, "--seed", seed)
         assert result.exit_code == 0, result.output
         assert "PL-3, serializable without sessions holds" in result.output
         return ':error "40001"' in (tmp_path / "history.edn").read_text()
@@ -55,7 +51,7 @@ def test_serializable_is(address: str, tmp_path: Path) -> None:
 
 def test_repeatable_read_has_write_skew(address: str, tmp_path: Path) -> None:
     def skewed(seed: str) -> bool:
-        arguments = (url(address), "--isolation", "repeatable-read", "--seed", seed)
+        arguments = (address, "--isolation", "repeatable-read", "--seed", seed)
         assert dvs_record(tmp_path, *arguments).exit_code == 0
         result = dvs_record(tmp_path, *arguments, "--level", "PL-3")
         assert result.exit_code in (0, 1)
@@ -66,7 +62,7 @@ def test_repeatable_read_has_write_skew(address: str, tmp_path: Path) -> None:
 
 def test_read_committed_loses_updates_and_money(address: str, tmp_path: Path) -> None:
     def loses(seed: str) -> bool:
-        arguments = (url(address), "--isolation", "read-committed", "--seed", seed)
+        arguments = (address, "--isolation", "read-committed", "--seed", seed)
         result = dvs_record(tmp_path, *arguments, "--level", "PL-2+")
         bank = dvs_record(tmp_path, *arguments, "--workload", "bank")
         assert bank.exit_code == 0, bank.output
@@ -80,7 +76,7 @@ def test_read_committed_loses_updates_and_money(address: str, tmp_path: Path) ->
 
 def test_broken_connections_leave_transactions_without_an_answer(address: str, tmp_path: Path) -> None:
     # At 300 transactions a second the run lasts long enough for some kills, however fast the machine is.
-    result = dvs_record(tmp_path, url(address), "--kill", "0.2s", "--rate", "300")
+    result = dvs_record(tmp_path, address, "--kill", "0.2s", "--rate", "300")
     assert result.exit_code == 0, result.output
     assert "connection lost" in result.output
 
@@ -89,7 +85,7 @@ def test_a_schema_of_that_name_is_not_touched(address: str, tmp_path: Path) -> N
     with psycopg.connect(address, autocommit=True) as connection:
         assert connection.execute("SELECT to_regnamespace('dvs_recording')").fetchall() == [(None,)]
         connection.execute("CREATE SCHEMA dvs_recording CREATE TABLE items (mine INT)")
-        result = dvs_record(tmp_path, url(address))
+        result = dvs_record(tmp_path, address)
         assert result.exit_code == 2
         assert "has a schema dvs_recording already" in result.output
         assert connection.execute("SELECT count(mine) FROM dvs_recording.items").fetchall() == [(0,)]
@@ -101,7 +97,7 @@ def test_views_derivations_and_readers(address: str, tmp_path: Path) -> None:
     file = tmp_path / "views.adya"
 
     def skewed(seed: str) -> bool:
-        arguments = ["record", url(address), "--workload", "views", "--isolation", "repeatable-read"]
+        arguments = ["record", address, "--workload", "views", "--isolation", "repeatable-read"]
         arguments += ["--keys", "3", "--seed", seed]
         arguments += ["--transactions", "300", "--seconds", "60s", "--out", str(file), "--json"]
         found = json.loads(CliRunner().invoke(main, arguments).stdout)
@@ -124,7 +120,7 @@ def test_a_plain_refresh_shows_what_is_newer_than_a_snapshot(address: str, tmp_p
     def newer(seed: str) -> bool:
         arguments = [
             "record",
-            url(address),
+            address,
             "--workload",
             "views",
             "--isolation",
@@ -184,7 +180,7 @@ def test_a_refresh_whose_versions_are_read_after_its_commit_is_noticed(
     monkeypatch.setattr(views, "contents", late)
 
     def noticed(seed: str) -> bool:
-        arguments = ["record", url(address), "--workload", "views", "--isolation", "read-committed"]
+        arguments = ["record", address, "--workload", "views", "--isolation", "read-committed"]
         arguments += ["--keys", "3", "--seed", seed]
         arguments += ["--transactions", "300", "--seconds", "60s", "--out", str(tmp_path / "views.adya")]
         result = CliRunner().invoke(main, arguments)

@@ -25,7 +25,8 @@ def on_postgres(script: Script, level: str, most: int | None, as_json: bool) -> 
     """
     from campaign.protocols.postgres import beside, orders
     from protocols.read_committed.on_postgres.scripts import Isolation, Postgres
-    from servers.postgres import PostgresMissing, started
+    from servers.own import ServerMissing
+    from servers.postgres import started
 
     try:
         with started() as server:
@@ -36,7 +37,7 @@ def on_postgres(script: Script, level: str, most: int | None, as_json: bool) -> 
                 found = beside(scripts, postgres, isolation, most or 1)
             finally:
                 postgres.close()
-    except PostgresMissing as error:
+    except ServerMissing as error:
         raise CampaignError(str(error)) from error
     if as_json:
         print_json({**_document(found), "postgres": level, "promised": PROMISED[level]})

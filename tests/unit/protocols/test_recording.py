@@ -89,7 +89,7 @@ def forgetful(folder: Path) -> Iterator[Sqlite]:
         def session(self) -> SqliteConnection:
             return Forgetful(self._connected())
 
-    yield Database(folder / "new.db", "serializable")
+    yield Database(str(folder / "new.db"), "serializable")
 
 
 def test_a_transaction_without_an_answer_may_have_committed(tmp_path: Path) -> None:
