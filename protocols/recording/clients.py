@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import count
@@ -15,6 +17,9 @@ from protocols.recording.workloads import STAMP, Request, Word, Workload, drawn
 
 REST_S = 0.05
 """Seconds between two looks of the thread that waits for the clients, or for a lost server."""
+
+PAUSE_S = 1.0
+"""Seconds for which a client that is paused does nothing, in the middle of a transaction."""
 
 PATIENCE_S = 20.0
 """Seconds for which a client tries to connect again."""
@@ -59,9 +64,10 @@ class Load:
     """How many transactions of which kind run, and how.
 
     `rate`: transactions a second of all clients; 0: as many as they can.
-    `transactions`: at which number all clients together stop; 0: only the time ends it. `kill`: seconds
-    between two connections that are broken; 0: none is. `refreshers`: clients that refresh views;
-    `plain`: half of their refreshes are not CONCURRENTLY.
+    `transactions`: at which number all clients together stop; 0: only the time ends it. Seconds between two
+    faults, 0 for none: `kill`, a connection is broken; `crash`, the server is killed, and started again;
+    `pause`, a client pauses inside a transaction. `refreshers`: clients that refresh views; `plain`: half of
+    their refreshes are not CONCURRENTLY.
     """
 
     workload: Workload
@@ -72,17 +78,51 @@ class Load:
     seed: int = 1
     transactions: int = 0
     kill: float = 0.0
+    crash: float = 0.0
+    pause: float = 0.0
     refreshers: int = 1
     plain: bool = False
 
 
 @dataclass(slots=True)
 class Recording:
-    """What clients saw. `interrupted`: Ctrl-C has ended it early."""
+    """What clients saw. `interrupted`: Ctrl-C has ended it early. `crashes`: how often the server was killed.
+
+    `left`: of each key how many versions it has had when all was over.
+    """
 
     run: Load
     moments: list[Moment] = field(default_factory=list)
     interrupted: bool = False
+    crashes: int = 0
+    left: Mapping[int, int] = field(default_factory=dict)
+
+    def acknowledged(self) -> list[tuple[Moment, int, int]]:
+        """Returns the writes that were acknowledged, each with its key and the place of its version."""
+        done = (each for each in self.moments if each.outcome is Outcome.OK)
+        return [(each, key, place) for each in done for key, place in each.places]
+
+    def lost(self) -> list[tuple[Moment, int, int]]:
+        """Returns the writes that were acknowledged and are not there: durability is violated.
+
+        The database counts the versions of a key. A version is lost if fewer were left, or if another
+        transaction got its place.
+        """
+        writes = self.acknowledged()
+        taken = Counter((key, place) for _, key, place in writes)
+        failed = Outcome.FAIL
+        deleted = {
+            op.argument
+            for each in self.moments
+            for op in each.ops
+            if op.f == "delete" and each.outcome is not failed
+        }
+        return [
+            (moment, key, place)
+            for moment, key, place in writes
+            if taken[key, place] > 1
+            or (place > self.left.get(key, 0) and not (key in deleted and key not in self.left))
+        ]
 
     def totals(self) -> Iterator[tuple[Moment, int]]:
         """Yields the committed readers of all accounts of a bank, each with the total that it saw."""
@@ -97,11 +137,17 @@ def recorded(database: Database, run: Load, clock: Callable[[], int] = time.perf
 
     Raises RecordingError: the database cannot be used, or does what no database may do to a client.
     """
+    if run.crash and database.crash is None:
+        raise RecordingError(
+            "only a server that is started for the run can be killed; name one without an address"
+        )
     recording = Recording(run)
     with database.place(lists=run.workload.lists):
         whole = _Clients(database, run, recording, Crew(run, clock, clock()))
         whole.load()
         whole.go()
+        with closing(database.session()) as session:
+            recording.left = session.versions()
     return recording
 
 
@@ -165,13 +211,14 @@ class Crew:
 
 @dataclass(slots=True)
 class _Clients:
-    """The clients of a run. `sessions`: by client the open one."""
+    """The clients of a run. `sessions`: by client the open one. `pausing`: clients that pause soon."""
 
     database: Database
     run: Load
     recording: Recording
     crew: Crew
     sessions: dict[int, Connection] = field(default_factory=dict)
+    pausing: set[int] = field(default_factory=set)
 
     def _note(self, outcome: Outcome, process: int, ops: tuple[Op, ...], error: str = "",
               places: tuple[tuple[int, int], ...] = ()) -> None:  # fmt: skip
@@ -198,14 +245,16 @@ class _Clients:
 
     def go(self) -> None:
         """Lets the clients run. Raises RecordingError."""
-        random, due = Random(f"{self.run.seed} kill"), self.run.kill
+        random, run = Random(f"{self.run.seed} kill"), self.run
+        faults = {self._sever: run.kill, self._pause: run.pause, self._crash: run.crash}
+        due = dict(faults)
 
         def meanwhile() -> None:
-            """Breaks a connection now and then, where the run asks for it."""
-            nonlocal due
-            if self.run.kill and self.crew.seconds() > due:
-                due += self.run.kill
-                self.sessions[random.randrange(self.run.clients)].sever()
+            """Does now and then what the run asks for."""
+            for fault, seconds in faults.items():
+                if seconds and self.crew.seconds() > due[fault]:
+                    due[fault] = self.crew.seconds() + seconds
+                    fault(random.randrange(run.clients))
 
         try:
             for client in range(self.run.clients):
@@ -214,6 +263,17 @@ class _Clients:
         finally:
             for session in self.sessions.values():
                 session.close()
+
+    def _sever(self, client: int) -> None:
+        self.sessions[client].sever()
+
+    def _pause(self, client: int) -> None:
+        self.pausing.add(client)
+
+    def _crash(self, client: int) -> None:
+        assert self.database.crash is not None
+        self.database.crash()
+        self.recording.crashes += 1
 
     def _client(self, client: int) -> None:
         """Runs the transactions of a client, of which each next one begins after the one before is over."""
@@ -230,6 +290,9 @@ class _Clients:
         try:
             session.begin()
             for step in steps:
+                if client in self.pausing:
+                    self.pausing.discard(client)
+                    self.crew.stop.wait(PAUSE_S)
                 ops.extend(done(session, step, places))
             committing = True
             session.commit()
@@ -257,7 +320,7 @@ class _Clients:
             try:
                 self.sessions[client] = self.database.session()
                 return
-            except RecordingError:
+            except (RecordingError, NoAnswer):
                 if time.monotonic() > end or self.crew.stop.is_set():
                     raise
                 time.sleep(REST_S)

@@ -77,6 +77,10 @@ class Connection(ABC):
         """Reads all keys whose value has this remainder."""
 
     @abstractmethod
+    def versions(self) -> Mapping[int, int]:
+        """Returns of each key how many versions it has had, as all see it outside a transaction."""
+
+    @abstractmethod
     def commit(self) -> None:
         """Commits."""
 
@@ -117,4 +121,4 @@ class Database(ABC):
 
     @abstractmethod
     def session(self) -> Connection:
-        """Connects. Raises RecordingError."""
+        """Connects. Raises RecordingError; NoAnswer: the server ends while it connects."""

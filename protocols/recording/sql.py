@@ -69,6 +69,9 @@ class SqlConnection(Connection):
         text = f"SELECT k, v FROM items WHERE MOD(v, {int(modulus)}) = {int(remainder)}"
         return {int(key): int(value) for key, value in self.execute(text)}
 
+    def versions(self) -> Mapping[int, int]:
+        return {int(key): int(count) for key, count in self.execute("SELECT k, n FROM items")}
+
     def commit(self) -> None:
         self.execute("COMMIT")
 

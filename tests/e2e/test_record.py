@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from campaign.cli import main
-from protocols.recording import views
+from protocols.recording import postgres, views
 from protocols.recording.postgres import PostgresConnection
 from servers.own import ServerMissing
 from servers.postgres import programs, started
@@ -79,6 +79,31 @@ def test_broken_connections_leave_transactions_without_an_answer(address: str, t
     result = dvs_record(tmp_path, address, "--kill", "0.2s", "--rate", "300")
     assert result.exit_code == 0, result.output
     assert "connection lost" in result.output
+
+
+CRASHES = ("--kill-server", "0.5s", "--rate", "300")
+
+
+@pytest.mark.parametrize("database", ["postgresql", "mariadb"])
+def test_what_was_acknowledged_survives_the_server(database: str, tmp_path: Path) -> None:
+    result = dvs_record(tmp_path, database, *CRASHES)
+    if "apt-get install" in result.output:
+        pytest.skip(result.output)
+    assert result.exit_code == 0, result.output
+    assert "durability holds: 0 of" in result.output
+
+
+def test_commits_that_are_acknowledged_too_early_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL then answers before it has given the commit to the operating system."""
+    monkeypatch.setattr(postgres, "PREPARED", (*postgres.PREPARED, "SET synchronous_commit = off"))
+
+    def lost(seed: str) -> bool:
+        result = dvs_record(tmp_path, "postgresql", *CRASHES, "--seed", seed)
+        return result.exit_code == 1 and "durability violated: " in result.output
+
+    until(lost)
 
 
 def test_a_schema_of_that_name_is_not_touched(address: str, tmp_path: Path) -> None:

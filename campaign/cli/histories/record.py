@@ -53,6 +53,8 @@ WORDS = ("append", "register", "bank", "predicate", "views")
 )
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--kill", type=Duration(), help="Break the connection of a client every so often.")
+@click.option("--kill-server", "crash", type=Duration(), help="Kill the server, and start it again.")
+@click.option("--pause", type=Duration(), help="Let a client pause inside a transaction every so often.")
 @click.option(
     "--refreshers",
     type=click.IntRange(1, 64),
@@ -84,6 +86,8 @@ def command(
     keys: int,
     seed: int,
     kill: float | None,
+    crash: float | None,
+    pause: float | None,
     refreshers: int,
     plain: bool,
     out: Path | None,
@@ -113,6 +117,8 @@ def command(
         seed=seed,
         transactions=transactions,
         kill=kill or 0.0,
+        crash=crash or 0.0,
+        pause=pause or 0.0,
         refreshers=refreshers,
         plain=plain,
     )
@@ -123,15 +129,18 @@ def command(
     _write(recording, out)
     if not as_json:
         click.echo(_summary(recording, out))
-    if recording.interrupted or not judged:
-        return ExitCode.UNKNOWN if recording.interrupted else ExitCode.OK
+    if recording.interrupted:
+        return ExitCode.UNKNOWN
+    durable = ExitCode.FAILED if recording.lost() else ExitCode.OK
+    if not judged:
+        return durable
     options = [part for name in names or decided(run.workload, promise) for part in _asked(name)]
     # The recorder notes every write, so a value that nobody has written was never committed.
     options += ["--complete", *(["--json"] if as_json else [])]
     with check.make_context("check", [str(out), *options], ctx) as inner:
         code = check.invoke(inner)
     assert isinstance(code, ExitCode)
-    return code
+    return durable or code
 
 
 def _recorded(url: str, isolation: str | None, run: Load) -> tuple[Recording, Promise]:
@@ -173,6 +182,21 @@ def _summary(recording: Recording, out: Path) -> str:
         + (f" ({said})" if said else "")
         + f"; {out}"
         + _bank(recording)
+        + _durability(recording)
+    )
+
+
+def _durability(recording: Recording) -> str:
+    """Returns a line on what was acknowledged; empty where the server was not killed and nothing is lost."""
+    lost, written = recording.lost(), len(recording.acknowledged())
+    if not lost and not recording.crashes:
+        return ""
+    where = (
+        f", such as version {lost[0][2]} of key {lost[0][1]}, of process {lost[0][0].process}" if lost else ""
+    )
+    return (
+        f"\ndurability {'violated' if lost else 'holds'}: {len(lost):,} of {written:,} acknowledged writes "
+        f"lost{where}; the server was killed {recording.crashes} times"
     )
 
 

@@ -114,6 +114,45 @@ def test_an_answer_that_never_came_and_is_left_out_is_seen(tmp_path: Path) -> No
     assert isinstance(judged(recording, tmp_path).levels[Level.PL_3], Violated)
 
 
+class Losing(Forgetful):
+    """A connection that acknowledges a COMMIT now and then, and keeps nothing of the transaction."""
+
+    def commit(self) -> None:
+        Forgetful.commits += 1
+        self.execute("ROLLBACK" if Forgetful.commits % 5 == 0 else "COMMIT")
+
+
+@pytest.mark.parametrize("name", ["append", "register", "bank", "predicate"])
+def test_what_was_acknowledged_and_is_not_there_is_seen(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = replace(RUN, workload=WORKLOADS[name])
+    with opened("sqlite", None) as database:
+        assert recorded(database, run).lost() == []
+    monkeypatch.setattr(Sqlite, "session", lambda self: Losing(self._connected()))
+    with opened("sqlite", None) as database:
+        assert recorded(database, run).lost() != []
+
+
+def test_only_a_server_of_ours_is_killed() -> None:
+    with pytest.raises(RecordingError, match="only a server that is started"), opened("sqlite", None) as one:
+        recorded(one, replace(RUN, crash=1.0))
+
+
+def test_a_client_pauses_inside_a_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "PAUSE_S", 0.2)
+    with opened("duckdb", None) as database:
+        recording = recorded(database, replace(RUN, pause=0.05, rate=90.0))
+    began: dict[int, int] = {}
+    longest = 0
+    for each in recording.moments:
+        if each.outcome is Outcome.INVOKE:
+            began[each.process] = each.nanoseconds
+        else:
+            longest = max(longest, each.nanoseconds - began[each.process])
+    assert longest > 0.2e9
+
+
 def test_an_answer_of_another_client_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted mistake: now and then a client notes what another one has read."""
     whole, others, count = clients.done, dict[tuple[int, int], Op](), 0
