@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import io
-
 from campaign.errors import CampaignError
-from campaign.protocols.databases import opened
+from campaign.protocols.kept import recording_of
 from dvs_model.checking.check import Checked
-from dvs_model.formats.reader import Refused
-from dvs_model.formats.registry import FORMATS
 from dvs_model.judging.options import CheckOptions
 from dvs_model.judging.recorded import assert_isolation
-from protocols.recording.clients import Load, recorded as run_clients
+from protocols.recording.clients import Load
 from protocols.recording.database import Promise, RecordingError
-from protocols.recording.edn import edn
 from protocols.recording.workloads import WORKLOADS, decided
 
 PROMISES = {"PL-3": Promise.SERIALIZABLE, "PL-SI": Promise.SNAPSHOT, "PL-2": Promise.COMMITTED}
@@ -51,17 +46,11 @@ def recorded(
         transactions=transactions,
     )
     try:
-        with opened(engine, isolation) as database:
-            text = "".join(edn(run_clients(database, run)))
-            promise = database.levels[database.isolation]
+        item, name, promise = recording_of(engine, isolation, run)
     except RecordingError as error:
         raise CampaignError(str(error)) from error
-    name = f"{workload} on {database.name} at {database.isolation}"
-    if not text:
+    if item is None:
         raise AssertionError(f"{name}: unknown, because no transaction was recorded")
-    (item,) = FORMATS["elle"].read(io.BufferedReader(io.BytesIO(text.encode())), name, None)
-    if isinstance(item, Refused):
-        raise item.error
     asked = PROMISES.get(level or "", promise) if level in (None, *PROMISES) else None
     levels = (str(level),) if asked is None else decided(run.workload, asked)
     return assert_isolation(item, *levels, options=CheckOptions(complete=True))

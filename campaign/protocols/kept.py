@@ -1,0 +1,162 @@
+"""What a database keeps at one isolation level: random runs with several seeds, judged and put together."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from campaign.protocols.databases import opened
+from dvs_model.checking.check import Checked, Holds, Violated
+from dvs_model.checking.explain import explanations
+from dvs_model.formats.reader import Parsed, Refused, Viewed
+from dvs_model.formats.registry import FORMATS
+from dvs_model.judging.options import CheckOptions
+from dvs_model.notation import render
+from dvs_model.theory.names import Level
+from protocols.recording.clients import Load, recorded
+from protocols.recording.database import Promise
+from protocols.recording.edn import edn
+from protocols.recording.workloads import WORKLOADS
+
+COLUMNS: Mapping[Level, str] = MappingProxyType(
+    {
+        Level.PL_1: "dirty write",
+        Level.PL_2: "dirty read",
+        Level.PL_CS: "lost update",
+        Level.PL_2_PLUS: "read skew",
+        Level.PL_2_99: "write skew",
+        Level.PL_3: "phantom",
+    }
+)
+"""The levels that are looked at, and the anomaly of each that the levels before it allow."""
+
+SEEDS = range(1, 7)
+WORDS = ("append", "predicate")
+TRANSACTIONS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A violation: the command that shows it, the phenomenon, and the smallest history found, or in words."""
+
+    command: str
+    phenomenon: str
+    smallest: str
+
+
+@dataclass(slots=True)
+class Kept:
+    """What was seen of a database at a level. `committed`: by column in how many transactions it held."""
+
+    database: str
+    isolation: str
+    promise: Promise
+    committed: dict[Level, int] = field(default_factory=dict)
+    violated: dict[Level, Shown] = field(default_factory=dict)
+    unknown: dict[Level, str] = field(default_factory=dict)
+
+    def mark(self, level: Level) -> str:
+        """Returns `violated`, `held` or `unknown`: nothing judged is unknown."""
+        if level in self.violated:
+            return "violated"
+        return "held" if level not in self.unknown and self.committed.get(level) else "unknown"
+
+    def note(self, checked: Checked, command: str, *, predicates: bool) -> None:
+        """Adds a run. Without reads by predicates it says nothing of phantoms, unless PL-3 is violated."""
+        wrong = {level for level in COLUMNS if isinstance(checked.levels[level], Violated)}
+        for each in explanations(checked, minimised=True) if wrong - self.violated.keys() else ():
+            history = None if each.minimised is None else f"`{' '.join(render(each.minimised).split())}`"
+            smallest = history or "; ".join(line.text for line in each.lines)
+            shown = Shown(command, each.title.partition("(")[0].partition(",")[0], smallest)
+            self.violated.update(
+                {level: shown for level in each.levels if level in wrong and level not in self.violated}
+            )
+        for level in COLUMNS:
+            verdict = checked.levels[level]
+            if isinstance(verdict, Holds) and (predicates or level is not Level.PL_3):
+                self.committed[level] = self.committed.get(level, 0) + checked.judged
+            elif not isinstance(verdict, Holds | Violated):
+                self.unknown[level] = command
+
+
+def recording_of(
+    address: str, isolation: str | None, run: Load
+) -> tuple[Parsed | Viewed | None, str, Promise]:
+    """Returns what clients recorded, the name of the run, and what the database promises.
+
+    None: no transaction was recorded. Raises RecordingError; HistoryError: it is no history.
+    """
+    with opened(address, isolation) as database:
+        text = "".join(edn(recorded(database, run)))
+        promise, name = (
+            database.levels[database.isolation],
+            f"{run.workload.name} on {database.name} at {database.isolation}",
+        )
+    if not text:
+        return None, name, promise
+    (item,) = FORMATS["elle"].read(io.BufferedReader(io.BytesIO(text.encode())), name, None)
+    if isinstance(item, Refused):
+        raise item.error
+    return item, name, promise
+
+
+def kept(
+    address: str,
+    isolation: str | None,
+    *,
+    shown: str = "",
+    seeds: Sequence[int] = SEEDS,
+    transactions: int = TRANSACTIONS,
+    words: Sequence[str] = WORDS,
+) -> Kept:
+    """Returns what a database keeps, from runs until each column is violated or the seeds are over.
+
+    `shown`: the address as commands name it. Raises RecordingError.
+    """
+    found: Kept | None = None
+    for seed in seeds:
+        for word in words:
+            run = Load(workload=WORKLOADS[word], seconds=60.0, seed=seed, transactions=transactions)
+            item, _, promise = recording_of(address, isolation, run)
+            found = found or Kept(shown or address, isolation or "", promise)
+            level = f" --isolation {isolation}" if isolation else ""
+            command = (
+                f"dvs record {found.database}{level} --workload {word} --seed {seed} "
+                f"--transactions {transactions} --level PL-3"
+            )
+            if item is not None:
+                checked = CheckOptions(complete=True, requested=tuple(COLUMNS)).judge(item)
+                found.note(checked, command, predicates=word == "predicate")
+        assert found is not None
+        levels = list(COLUMNS)
+        beyond = levels[levels.index(Level(found.promise.value[0])) + 1 :]
+        if beyond and all(level in found.violated for level in beyond):
+            break
+    assert found is not None
+    return found
+
+
+def table(rows: Sequence[Kept]) -> Iterator[str]:
+    """Yields lines of Markdown: a row for each database and level, then what shows each violation."""
+    yield f"| database, level | {' | '.join(f'{level.value}: {name}' for level, name in COLUMNS.items())} |"
+    yield "|---" * (len(COLUMNS) + 1) + "|"
+    for row in rows:
+        cells = (
+            f"held in {row.committed[level]:,}" if row.mark(level) == "held" else f"**{row.mark(level)}**"
+            for level in COLUMNS
+        )
+        yield f"| {row.database}, {row.isolation} | {' | '.join(cells)} |"
+    for row in rows:
+        groups: dict[tuple[str, str, str], list[str]] = {}
+        for level in COLUMNS:
+            if level in row.violated:
+                each = row.violated[level]
+                groups.setdefault((each.phenomenon, each.smallest, each.command), []).append(level.value)
+        if groups:
+            yield ""
+            yield f"{row.database}, {row.isolation}:"
+            yield ""
+        for (phenomenon, smallest, command), levels in groups.items():
+            yield f"- {', '.join(levels)}, by {phenomenon}: {smallest}; `{command}`"
