@@ -1,4 +1,4 @@
-"""Processes beside ours: servers of Debian (`postgres`, `mariadb`), and any that answers in JSON lines (`child`)."""
+"""Processes beside ours: servers of Debian (`postgres`, `mariadb`), any that talks JSON lines (`child`)."""
 
 from pkgutil import extend_path
 

@@ -37,11 +37,18 @@ def _duckdb() -> type[Database]:
     return DuckDb
 
 
+def _delta_rs() -> type[Database]:
+    from protocols.recording.delta_rs import DeltaRs
+
+    return DeltaRs
+
+
 KINDS: Mapping[str, Callable[[], type[Database]]] = {
     "postgresql": _postgresql,
     "mariadb": _mariadb,
     "sqlite": _sqlite,
     "duckdb": _duckdb,
+    "delta-rs": _delta_rs,
 }
 """By the word with which an address begins; one alone stands for a database that is started for the run."""
 

@@ -138,17 +138,20 @@ def _bank(draw: Draw) -> tuple[Request, ...]:
 
 
 def _predicates(draw: Draw) -> tuple[Request, ...]:
-    """A read by a remainder, and a write; keys with that remainder come and go.
+    """A read by a remainder, and in most cases a write; keys with that remainder come and go.
 
     No key gets another remainder, and none is deleted that was inserted, so that of a key which a read does
     not show it is known what the read has selected.
     """
-    steps = [Request(Word.SELECT, MODULUS, draw.random.randrange(MODULUS))]
+    read = Request(Word.SELECT, MODULUS, draw.random.randrange(MODULUS))
+    steps = [read]
     turn, rest = divmod(draw.number, 4)
     gone = draw.keys + turn * draw.clients + draw.client
     new = gone + TURNS * draw.clients
     key = draw.random.randrange(draw.keys)
     if rest == 1 and turn < TURNS:
+        # Half of them are inserted blindly.
+        steps = [read] if draw.random.random() < 0.5 else []
         steps.append(Request(Word.WRITE, new, draw.unique * MODULUS + new % MODULUS))
     elif rest == 3 and turn < TURNS:
         steps.append(Request(Word.DELETE, gone))
