@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from campaign.cli import main
 from campaign.protocols.databases import SERVERS
 from campaign.protocols.kept import COLUMNS, kept, table
 from servers.own import ServerMissing
@@ -48,6 +51,15 @@ def address() -> Iterator[Callable[[str], str]]:
             return running.get(database, database)
 
         yield of
+
+
+@pytest.mark.slow
+def test_a_wrong_password_is_one_line(address: Callable[[str], str], tmp_path: Path) -> None:
+    wrong = address("mariadb").replace("root@", "root:wrong@")
+    result = CliRunner().invoke(main, ["record", wrong, "--out", str(tmp_path / "history.edn")])
+    assert result.exit_code == 2
+    assert "MariaDB cannot be reached: Access denied for user 'root'" in result.output
+    assert len(result.output.splitlines()) == 1
 
 
 @pytest.mark.slow

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -104,6 +108,29 @@ def test_commits_that_are_acknowledged_too_early_are_noticed(
         return result.exit_code == 1 and "durability violated: " in result.output
 
     until(lost)
+
+
+def test_ctrl_c_ends_with_what_was_recorded_and_leaves_nothing(address: str, tmp_path: Path) -> None:
+    out = tmp_path / "history.edn"
+    program = [sys.executable, "-c", "from campaign.cli import main; main()", "record", address]
+    with psycopg.connect(address, autocommit=True) as connection:
+        run = subprocess.Popen(
+            [*program, "--rate", "100", "--out", str(out)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        there = "SELECT to_regclass('dvs_recording.items') IS NOT NULL"
+        while connection.execute(there).fetchall() == [(False,)]:
+            assert run.poll() is None
+            time.sleep(0.05)
+        time.sleep(0.3)
+        run.send_signal(signal.SIGINT)
+        said, errors = run.communicate(timeout=60)
+        assert connection.execute("SELECT to_regnamespace('dvs_recording')").fetchall() == [(None,)]
+    assert (run.returncode, errors, len(said.splitlines())) == (3, "", 1)
+    assert said.startswith("recorded ")
+    assert out.exists()
 
 
 def test_a_schema_of_that_name_is_not_touched(address: str, tmp_path: Path) -> None:
@@ -221,6 +248,7 @@ def test_a_refresh_whose_versions_are_read_after_its_commit_is_noticed(
         (("sqlite", "--workload", "views", "--out", "x.adya"), "SQLite has no materialized views"),
         (("postgresql://dvs@127.0.0.1:1/x",), "PostgreSQL cannot be reached"),
         (("postgresql", "--isolation", "chaos"), "has no isolation level chaos"),
+        (("sqlite", "--transactions", "9", "--out", "/dev/full"), "No space left on device"),
         (("postgresql", "--level", "PL-9"), "there is no level PL-9"),
     ],
 )

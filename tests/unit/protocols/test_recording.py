@@ -209,7 +209,22 @@ def test_what_cannot_be_recorded_is_said_in_one_line(address: str, level: str | 
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
+def test_a_disk_that_gets_full_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def session(database: Sqlite) -> SqliteConnection:
+        connection = database._connected()
+        connection.execute("PRAGMA max_page_count = 2")
+        return SqliteConnection(connection)
+
+    monkeypatch.setattr(Sqlite, "session", session)
+    with (
+        pytest.raises(RecordingError, match="database or disk is full") as raised,
+        opened("sqlite", None) as one,
+    ):
+        recorded(one, replace(RUN, workload=WORKLOADS["bank"], keys=2000))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("scheme", ["sqlite", "duckdb", "delta-rs"])
 def test_a_file_that_is_there_is_left_alone_and_a_new_one_is_removed(scheme: str, tmp_path: Path) -> None:
     file = tmp_path / "x.db"
     with opened(f"{scheme}:///{file}", None) as database:
