@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 
 import duckdb
@@ -40,8 +41,9 @@ class BaseTables:
         self._schema = f'"oracle {next(schema_numbers)}"'
         run(connection, f"CREATE SCHEMA {self._schema}")
         commits = [step for step in scenario.steps if isinstance(step, Commit)]
+        self._written = {table.name: _writes(table, commits) for table in scenario.tables}
         try:
-            self._timelines = {table.name: self._timeline(table, commits) for table in scenario.tables}
+            self._timelines = {table.name: self._timeline(table) for table in scenario.tables}
         except OracleError:
             self.close()
             raise
@@ -77,6 +79,27 @@ class BaseTables:
                 text = f"SELECT bool_and(({check.text}) IS NOT FALSE) FROM {state.relation}"
                 if run(self._connection, text).rows == ((False,),):
                     return f"a row of {table.name} breaks CHECK ({check.text})"
+        return self._merged_too_much(table, timestamp)
+
+    def _merged_too_much(self, table: Table, timestamp: int) -> str:
+        """The first column that a MERGE at a timestamp changes and should not, in words.
+
+        An UPDATE names the columns that it sets; what a MERGE changes depends on the rows that it meets.
+        """
+        if table.promises.updated is None:
+            return ""
+        timeline, written = self._timelines[table.name], self._written[table.name]
+        first, end = bisect_left(timeline.times, timestamp), bisect_right(timeline.times, timestamp)
+        for n in range(first, end):
+            for merge in (each for _, each in written[n].statements if isinstance(each, Merge)):
+                before, after = timeline.states[n].rows, timeline.states[n + 1].rows
+                for column in table.columns:
+                    if column.name not in (*table.promises.updated, *merge.keys):
+                        pairs = (*merge.keys, column.name)
+                        held = set(_keys(table, before, pairs))
+                        met = {key[:-1] for key in held}
+                        if any(key[:-1] in met and key not in held for key in _keys(table, after, pairs)):
+                            return f"a MERGE changes {table.name}.{column.name}"
         return ""
 
     def _has_orphan(self, table: Table, foreign: ForeignKey, other: Table, timestamp: int) -> bool:
@@ -92,8 +115,8 @@ class BaseTables:
         """Drops the schema that holds the states."""
         run(self._connection, f"DROP SCHEMA {self._schema} CASCADE")
 
-    def _timeline(self, table: Table, commits: Iterable[Commit]) -> Timeline:
-        writes = _writes(table, commits)
+    def _timeline(self, table: Table) -> Timeline:
+        writes = self._written[table.name]
         timeline = Timeline.of(table)
         rows = [(n, *row) for w in writes for n, dml in w.statements for row in _literal_rows(dml)]
         what = f"literal rows of table {table.name}"
@@ -134,12 +157,14 @@ def _keys(table: Table, rows: Iterable[Row], columns: Sequence[str]) -> Iterable
 
 
 def _writes(table: Table, commits: Iterable[Commit]) -> list[Write]:
+    """The writes of a table: one for each commit, or for each statement where its effect must be seen."""
     numbers = itertools.count()
-    writes = []
+    writes: list[Write] = []
     for commit in commits:
         statements = tuple((next(numbers), s) for s in commit.statements if s.table == table.name)
-        if statements:
-            writes.append(Write(commit.at, statements))
+        alone = table.promises.updated is not None
+        parts = [(each,) for each in statements] if alone else [statements] if statements else []
+        writes.extend(Write(commit.at, part) for part in parts)
     return writes
 
 

@@ -12,8 +12,10 @@ from given.read import read_definitions
 from oracle.delayed_view import DelayedView
 from oracle.duck import open_duckdb
 from tests.depth import examples
-from workload.dml import Insert
+from workload.dml import Dml, Insert, Merge, Truncate
 from workload.scenario import Commit, Scenario
+from workload.schema import Column, Promises, Table
+from workload.types import INT
 from workload.wellformed import check_scenario
 
 SCHEMA = """
@@ -72,3 +74,25 @@ def test_a_broken_promise_is_noticed(tmp_path: Path) -> None:
         with DelayedView(scenario) as truth:
             found = {truth.broken_promise(table.name, 1) for table in tables}
         assert message in found
+
+
+def test_a_merge_that_changes_more_than_is_promised_is_noticed() -> None:
+    """Also between two statements of one commit; what is inserted, or deleted and inserted, is no update."""
+    table = Table("t", (Column("k", INT), Column("a", INT), Column("b", INT)), Promises(updated=("a",)))
+
+    def broken(*statements: Dml) -> str:
+        scenario = Scenario(
+            "s", (table,), (), (Commit(1, (Insert("t", ((1, 1, 1),)),)), Commit(2, statements))
+        )
+        with DelayedView(scenario) as truth:
+            return truth.broken_promise("t", 2)
+
+    def merge(*row: int, unmatched: bool = True) -> Merge:
+        return Merge("t", ("k",), (row,), None, unmatched)
+
+    assert broken(merge(1, 5, 1)) == ""
+    assert broken(merge(1, 5, 2)) == "a MERGE changes t.b"
+    assert broken(merge(2, 5, 2)) == ""
+    assert broken(merge(2, 5, 2), merge(2, 5, 3)) == "a MERGE changes t.b"
+    assert broken(merge(1, 1, 3), merge(1, 1, 1)) == "a MERGE changes t.b"
+    assert broken(Truncate("t"), merge(1, 5, 2)) == ""
