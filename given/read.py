@@ -11,6 +11,7 @@ import duckdb
 from generators.given.model import Given, GivenTable, Goal, Witness
 from given.changes import ANY, read_changes
 from given.facts import UNKNOWN, Resolved, Resolver, in_order
+from given.frequencies import Sample
 from given.goals import GoalFinder
 from given.script import Script, ScriptError, WrittenDefinition, read_scripts
 from given.translation import duckdb_text
@@ -41,13 +42,18 @@ Describe = Callable[[WrittenDefinition, Mapping[str, tuple[Column, ...]]], Descr
 
 
 def read_definitions(
-    path: Path, describe: Describe, connection: duckdb.DuckDBPyConnection, *, by_duckdb: bool
+    path: Path,
+    describe: Describe,
+    connection: duckdb.DuckDBPyConnection,
+    *,
+    by_duckdb: bool,
+    sample: Sample | None = None,
 ) -> Given:
     """Tables and definitions of the scripts at a path, with the values and the goals of random data.
 
     `connection`: an empty database that evaluates constants and CHECK conditions; tables are created there.
-    `by_duckdb`: DuckDB alone will say what they mean, so one that it cannot read cannot be judged. Raises
-    ScriptError for the first thing that cannot be used.
+    `by_duckdb`: DuckDB alone will say what they mean, so one that it cannot read cannot be judged. `sample`:
+    how often the user's own tables have what. Raises ScriptError for the first thing that cannot be used.
     """
     script = read_scripts(path)
     changes = read_changes(path, script)
@@ -89,7 +95,12 @@ def read_definitions(
             goals[written.name] = GoalFinder(resolver, resolved, tables, got).goals()
     if not goals:
         raise NothingToJudge(_nothing(path, script, refused))
-    given = parents_first([values.given(base, changes.get(base.table.name, ANY)) for base in script.tables])
+    given = parents_first(
+        [
+            values.given(base, changes.get(base.table.name, ANY), (sample or {}).get(base.table.name))
+            for base in script.tables
+        ]
+    )
     try:
         check_definitions(Scenario(str(path), tuple(each.table for each in given), tuple(definitions), ()))
     except WorkloadError as error:

@@ -20,6 +20,7 @@ from sqlglot.optimizer.scope import Scope, build_scope
 from generators.given.model import ColumnValues, GivenTable
 from given.changes import Changes
 from given.facts import BaseColumn, Resolved, Resolver
+from given.frequencies import Frequencies, shown, weighted
 from given.near import EPOCH, around, matching, parts
 from given.script import BaseTable, ScriptError
 from given.translation import duckdb_text
@@ -206,13 +207,26 @@ class Values:
         found = (value for each in self.together(base) for value in self.found[each])
         return tuple(dict.fromkeys(value for value in found if fits(value, self.types[base])))[:MOST_VALUES]
 
-    def given(self, base: BaseTable, changes: Changes) -> GivenTable:
-        """A table with its values and promises. Raises ScriptError where a CHECK allows no value."""
-        said = changes.values
+    def given(
+        self, base: BaseTable, changes: Changes, sampled: Mapping[str, Frequencies] | None = None
+    ) -> GivenTable:
+        """A table with its values and promises. Raises ScriptError where a CHECK allows no value.
+
+        `sampled`: how often the user's own table has what, by column.
+        """
+        said, sampled = changes.values, sampled or {}
         table = base.table
         values = [
             said.get(column.name)
-            or tuple(dict.fromkeys((*self.constants((table.name, column.name)), *plain(column.type))))
+            or tuple(
+                dict.fromkeys(
+                    (
+                        *self.constants((table.name, column.name)),
+                        *shown(sampled.get(column.name), column.type),
+                        *plain(column.type),
+                    )
+                )
+            )
             for column in table.columns
         ]
         for key in base.keys:
@@ -225,6 +239,14 @@ class Values:
                 closed=bool(checks) or any(table.columns[n].name in said for n in positions),
             )
             for positions, checks in groups(base).items()
+        ]
+        unique = {key[0] for key in base.keys if len(key) == 1}
+        domains = [
+            weighted(domain, sampled[name])
+            if len(domain.positions) == 1
+            and (name := table.columns[domain.positions[0]].name) in sampled.keys() - unique
+            else domain
+            for domain in domains
         ]
         tables = {each.table.name: each for each in self.resolver.script.tables}
         promises = Promises(

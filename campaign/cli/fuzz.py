@@ -61,6 +61,8 @@ from workload.outcomes.run_verdict import amplified_percent, run_verdict, worst
 @options.profile
 @options.definitions
 @options.floor
+@options.values
+@options.show_values
 @options.first
 @click.option(
     "--out",

@@ -84,6 +84,15 @@ definitions = click.option(
     metavar="PATH",
     help="Your own tables and dynamic tables, not random ones: a .sql script, or a folder of them.",
 )
+values = click.option(
+    "--values",
+    type=click.Choice(["random", "sample"]),
+    default="random",
+    help="sample: an account's values come as often as in its tables; only frequencies are taken from them.",
+)
+show_values = click.option(
+    "--show-values", is_flag=True, help="With --values sample: rows have the values of your tables."
+)
 floor = click.option(
     "--floor",
     type=click.IntRange(0, 100),

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from enum import Enum
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.schema import PrimitiveType
 
 from campaign.errors import CampaignError
 from campaign.lanes.spec import LaneSpec
+from dynamic_tables.definition import BaseTable
 from dynamic_tables.errors import DefinitionError, DynamicTablesError
 from dynamic_tables.explain import Explanation, explain
 from dynamic_tables.reading.text.relations import Relations, StoredRelation
@@ -21,6 +29,7 @@ from engines.errors import EngineError
 from generators.given.model import Given
 from generators.profiles import Profile
 from given.facts import names_in
+from given.frequencies import Frequencies, Sample
 from given.read import Describe, Described, NothingToJudge, read_definitions
 from given.script import ScriptError, WrittenDefinition
 from oracle.duck import open_duckdb
@@ -32,8 +41,25 @@ from workload.types import parse_type
 Known = Mapping[str, tuple[Column, ...]]
 """The columns of the relations that a definition may read, by name."""
 
+MOST_FREQUENT = 24
+"""How many values of a column of a user are counted: the most frequent ones."""
 
-def over_definitions(profile: Profile, path: str, floor: int, spec: LaneSpec) -> Profile:
+
+class ValuesFrom(Enum):
+    """Where random rows over definitions take their values from.
+
+    RANDOM: from the scripts alone. SAMPLE: from them too, but each as often as the account's tables hold
+    theirs. SHOWN: the account's most frequent values as well, which scenarios and reports then show.
+    """
+
+    RANDOM = "random"
+    SAMPLE = "sample"
+    SHOWN = "sample, shown"
+
+
+def over_definitions(
+    profile: Profile, path: str, floor: int, spec: LaneSpec, values: ValuesFrom = ValuesFrom.RANDOM
+) -> Profile:
     """The profile whose scenarios have the definitions at a path in place of random ones.
 
     Floors are those of the definitions alone then: each must have `floor` percent of its goals reached. On
@@ -41,26 +67,35 @@ def over_definitions(profile: Profile, path: str, floor: int, spec: LaneSpec) ->
     CampaignError naming the file and the line of what cannot be used.
     """
     describe = partial(_asked, spec.build().engine) if spec.asks_spark else described
-    given = _read(path, describe, by_duckdb=not spec.asks_spark)
+    given = _read(path, describe, by_duckdb=not spec.asks_spark, values=values)
     return replace(profile, given=given, goal_floor=floor, floors={})
 
 
-def _read(path: str, describe: Describe, *, by_duckdb: bool) -> Given:
+def _read(path: str, describe: Describe, *, by_duckdb: bool, values: ValuesFrom = ValuesFrom.RANDOM) -> Given:
     try:
-        with scripts_at(Path(path)) as place, open_duckdb() as connection:
-            return read_definitions(place, describe, connection, by_duckdb=by_duckdb)
+        with scripts_at(Path(path)) as (place, tables), open_duckdb() as connection:
+            if values is not ValuesFrom.RANDOM and not tables:
+                raise CampaignError(
+                    f"{path}: there are no tables whose values could be sampled; give the folder of an "
+                    "account, or leave out --values"
+                )
+            sample = (
+                None if values is ValuesFrom.RANDOM else sampled(tables, shown=values is ValuesFrom.SHOWN)
+            )
+            return read_definitions(place, describe, connection, by_duckdb=by_duckdb, sample=sample)
     except ScriptError as error:
         raise CampaignError(str(error)) from error
 
 
 @contextmanager
-def scripts_at(path: Path) -> Iterator[Path]:
-    """The scripts at a path; for the folder of an account, its definitions as a script. No row is read.
+def scripts_at(path: Path) -> Iterator[tuple[Path, Mapping[str, Path]]]:
+    """The scripts at a path, and the folders of tables by name. No row is read.
 
-    Raises CampaignError: the account cannot be read.
+    For the folder of an account these are its definitions as a script, and its base tables; else there are
+    no tables. Raises CampaignError: the account cannot be read.
     """
     if not path.is_dir() or not any(path.glob("*/_delta_log")) or any(path.rglob("*.sql")):
-        yield path
+        yield path, {}
         return
     # Imported here: scripts need neither an account nor Spark.
     from dynamic_tables.account import Account
@@ -73,9 +108,50 @@ def scripts_at(path: Path) -> Iterator[Path]:
         try:
             account = Account.open(str(path), on_demand(open_session), WallClock())
             place.write_text(account.script(), encoding="utf-8")
+            tables = {
+                name.lower(): Path(definition.path or path / name)
+                for name, definition in account.store.definitions().items()
+                if isinstance(definition, BaseTable)
+            }
         except DynamicTablesError as error:
             raise CampaignError(f"{path}: {error}") from error
-        yield place
+        yield place, tables
+
+
+def sampled(tables: Mapping[str, Path], *, shown: bool) -> Sample:
+    """How often the columns of Delta tables hold what. Raises CampaignError: delta-rs cannot read one."""
+    found: dict[str, Mapping[str, Frequencies]] = {}
+    for name, folder in tables.items():
+        try:
+            delta = DeltaTable(folder)
+            plain = [each.name for each in delta.schema().fields if isinstance(each.type, PrimitiveType)]
+            counted = {column: _frequencies(delta, column, shown=shown) for column in plain}
+        except Exception as error:  # delta-rs raises Exception itself for files that are gone
+            reason = str(error).splitlines()[0]
+            raise CampaignError(f"{folder}: delta-rs cannot read its values: {reason}") from error
+        found[name] = {column.lower(): each for column, each in counted.items()}
+    return found
+
+
+def _frequencies(delta: DeltaTable, column: str, *, shown: bool) -> Frequencies:
+    quoted = '"' + column.replace('"', '""') + '"'
+
+    def rows(text: str) -> list[tuple[Any, ...]]:
+        answer = QueryBuilder().register("t", delta).execute(text).read_all()
+        return list(zip(*(each.to_pylist() for each in pa.table(answer).columns), strict=True))
+
+    ((total, filled),) = rows(f"SELECT COUNT(*), COUNT({quoted}) FROM t")
+    counted = rows(
+        f"SELECT {quoted}, COUNT(*) AS n FROM t WHERE {quoted} IS NOT NULL GROUP BY {quoted} "
+        f"ORDER BY n DESC, {quoted} LIMIT {MOST_FREQUENT}"
+    )
+    nulls = round(100 * (total - filled) / total) if total else 0
+    return Frequencies(nulls, {_plain(value): n for value, n in counted}, shown)
+
+
+def _plain(value: Any) -> Any:
+    """A value as scenarios have it: a time without a zone, in UTC."""
+    return value.astimezone(dt.UTC).replace(tzinfo=None) if getattr(value, "tzinfo", None) else value
 
 
 def explanations(path: str, type_of: TypeOf | None = None) -> dict[str, Explanation]:

@@ -13,7 +13,7 @@ from campaign.failures.ignore import IgnoreRules, known_failures
 from campaign.failures.report import ShrinkBudget
 from campaign.faults import known_faults
 from campaign.lanes.spec import LaneSpec, within_limits
-from campaign.runs.definitions import over_definitions
+from campaign.runs.definitions import ValuesFrom, over_definitions
 from campaign.runs.journal import JOURNAL_FILE, read_head
 from campaign.runs.plan import CampaignPlan, scenario_count
 from campaign.runs.spread import ALL, ENGINES, of_engines, parts
@@ -55,10 +55,12 @@ class CampaignOptions:
     kind of scenarios, by name or as a TOML file. `scenarios`: how many; `budget`: for how many seconds at
     most; with neither, 200 scenarios. `least`: with `budget` alone, fewer scenarios leave the run undecided.
     `definitions`: a SQL script, or a folder of them, whose dynamic tables take the place of random ones;
-    each must have `floor` percent of its text covered. `first`: the index of the first scenario. `lift`:
-    "none", "intervals" or "databases", of which `worlds` are judged in one run. `faults`: planted faults by
-    name. `shrink`: how many failures are shrunk, in `shrink_budget` seconds. `ignore`: a TOML file with
-    rules for known failures. `master`: a Spark cluster. None stands for the default of the tier.
+    each must have `floor` percent of its text covered. `values`: "random", or "sample" for values as often
+    as the tables of an account hold theirs, which scenarios show only with `show_values`. `first`: the index
+    of the first scenario. `lift`: "none", "intervals" or "databases", of which `worlds` are judged in one
+    run. `faults`: planted faults by name. `shrink`: how many failures are shrunk, in `shrink_budget`
+    seconds. `ignore`: a TOML file with rules for known failures. `master`: a Spark cluster. None stands for
+    the default of the tier.
     """
 
     tier: str = "rules"
@@ -72,6 +74,8 @@ class CampaignOptions:
     profile: str = "smoke"
     definitions: str | None = None
     floor: int = GOAL_FLOOR
+    values: str = ValuesFrom.RANDOM.value
+    show_values: bool = False
     first: int = 0
     master: str = ""
     faults: tuple[str, ...] = ()
@@ -126,12 +130,22 @@ class CampaignOptions:
                 raise CampaignError(f"{name} is {value!r}; give {kind} of {least} or more")
         if self.worlds > MOST_WORLDS:
             raise CampaignError(f"worlds is {self.worlds}; give at most {MOST_WORLDS}")
+        sample = ValuesFrom.SAMPLE.value
+        if self.values not in (ValuesFrom.RANDOM.value, sample):
+            raise CampaignError(f"values is {self.values!r}; choose random or {sample}")
+        if self.values == sample and self.definitions is None:
+            raise CampaignError("values are sampled from the tables of an account; name it by --definitions")
+        if self.show_values and self.values != sample:
+            raise CampaignError("--show-values shows values that are sampled; add --values sample")
         given: object = self.faults
         if isinstance(given, str):
             raise CampaignError(f"faults is the text {given!r}; give a tuple of names")
         if self.lift not in (None, *(lifting.value for lifting in Lifting)):
             known = ", ".join(lifting.value for lifting in Lifting)
             raise CampaignError(f"lift is {self.lift!r}; choose one of {known}, or None for the tier's own")
+
+    def _values_from(self) -> ValuesFrom:
+        return ValuesFrom.SHOWN if self.show_values else ValuesFrom(self.values)
 
     def _campaign(self, tier: str, plan: CampaignPlan) -> tuple[CampaignPlan, LaneSpec]:
         lifting = None if self.lift is None else Lifting(self.lift)
@@ -150,7 +164,8 @@ class CampaignOptions:
         default = CHUNKS_ON_CLUSTER if self.master else spec.engine_tier.workers
         least = spec.engine_tier.least if self.least is None else self.least
         if self.definitions is not None:
-            plan = replace(plan, profile=over_definitions(plan.profile, self.definitions, self.floor, spec))
+            profile = over_definitions(plan.profile, self.definitions, self.floor, spec, self._values_from())
+            plan = replace(plan, profile=profile)
         return replace(plan, workers=self.workers or default, least=least), spec
 
 

@@ -19,7 +19,9 @@ class ColumnValues:
     `positions`: the columns. `values`: a tuple for each choice, one value for each column; the first
     `constants` of them are those that the definitions compare the columns with, or close to these. `meets`:
     the columns, by table and name, that the first column is compared with, so that it shares their values.
-    `closed`: the columns hold no other values, because of a CHECK or because the user says so.
+    `closed`: the columns hold no other values, because of a CHECK or because the user says so. `weights`: how
+    often each of the values is drawn, and `null_percent`: how often NULL is, as in a table of the user; empty
+    and None where nothing is known of one.
     """
 
     positions: tuple[int, ...]
@@ -27,6 +29,8 @@ class ColumnValues:
     constants: int = 0
     meets: tuple[tuple[str, str], ...] = ()
     closed: bool = False
+    weights: tuple[int, ...] = ()
+    null_percent: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,9 @@ MEETING_PERCENT = 45
 CONSTANT_PERCENT = 60
 """Percent of values that are drawn from those that the definitions name, where there are some."""
 
+SAMPLED_PERCENT = 70
+"""Percent of values that come as often as in a table of the user; the others still reach what is rare."""
+
 SWEEPING = ("truncate", "overwrite", "restore", "replace", "delete")
 """The statements that take many rows of other tables along, where these refer to the table."""
 
@@ -356,7 +359,9 @@ class GivenStatements:
         """Values for the columns of a domain."""
         position = domain.positions[0]
         nullable = len(domain.positions) == 1 and not given.is_required(position)
-        if nullable and self.choices.chance(self.null_percent):
+        sampled = domain.null_percent is not None and self.choices.chance(SAMPLED_PERCENT)
+        null_percent = domain.null_percent if sampled else self.null_percent
+        if nullable and self.choices.chance(null_percent or 0):
             return {position: None}
         if len(domain.positions) == 1 and self.choices.chance(MEETING_PERCENT):
             present = self._present(domain)
@@ -367,6 +372,8 @@ class GivenStatements:
             value = self._next(domain, clock, newest)
             return {position: value if fits(value, given.table.columns[position].type) else newest}
         values = domain.values
+        if sampled and any(domain.weights):
+            return {position: self.choices.weighted(list(zip(domain.weights, values, strict=True)))[0]}
         if 0 < domain.constants < len(values) and self.choices.chance(CONSTANT_PERCENT):
             values = values[: domain.constants]
         return dict(zip(domain.positions, self.choices.pick(values), strict=True))

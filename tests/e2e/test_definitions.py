@@ -248,3 +248,43 @@ def test_the_folder_of_an_account_stands_for_its_script(spark: SparkSession, tmp
     judged = json.loads(out.strip().splitlines()[-1])["definitions_judged"]
     assert {name: each["mode"] for name, each in judged.items()} == {"totals": "INCREMENTAL", "parts": "FULL"}
     assert "geheim" not in out
+
+
+@pytest.fixture
+def shop(spark: SparkSession, tmp_path: Path) -> Path:
+    """An account with a table of which most rows have one region, and half of the amounts are NULL."""
+    folder = tmp_path / "shop"
+    account = Account.open(str(folder), spark, WallClock())
+    account.create_base_table("sales", [("region", "STRING"), ("amount", "INT"), ("day", "DATE")])
+    rows = ", ".join(
+        f"('geheim{n % 3 if n % 10 == 0 else ''}', {'NULL' if n % 2 else n}, DATE '1987-06-05')"
+        for n in range(60)
+    )
+    account.execute(f"INSERT INTO sales VALUES {rows}")
+    account.create_dynamic_table("days", "SELECT day, region, SUM(amount) AS a FROM sales GROUP BY 1, 2")
+    return folder
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("shown", [False, True])
+def test_sampled_values_are_not_shown_unless_it_is_asked_for(shop: Path, tmp_path: Path, shown: bool) -> None:
+    words = ("--definitions", str(shop), "--values", "sample", "--scenarios", "8", "--floor", "0")
+    out = ("--out", str(tmp_path / "out"), "--fault", "empty-group-kept", "--shrink", "1", "--json")
+    code, printed, error = dvs("fuzz", *words, *out, *(["--show-values"] if shown else []))
+    assert code == ExitCode.FAILED, error
+    files = [file.read_text(errors="replace") for file in (tmp_path / "out").rglob("*") if file.is_file()]
+    assert any("000" in file.name for file in (tmp_path / "out" / "failures").iterdir())
+    for secret in ("geheim", "1987"):
+        assert any(secret in text for text in (printed, error, *files)) is shown
+
+
+def test_values_are_sampled_from_an_account_alone() -> None:
+    over = ("fuzz", "--definitions", EXAMPLE)
+    for words, said in (
+        ((*over, "--values", "sample"), "give the folder of an account"),
+        (("fuzz", "--values", "sample"), "name it by --definitions"),
+        ((*over, "--show-values"), "add --values sample"),
+    ):
+        code, _, error = dvs(*words)
+        assert code == ExitCode.MISUSE
+        assert said in error
