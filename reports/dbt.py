@@ -63,11 +63,10 @@ def story(reproduction: DbtReproductionDocument) -> Iterator[str]:
     """The lines of a reproduction: the source rows run by run, then what the model lacks and has too much."""
     for number, run in enumerate(reproduction["runs"]):
         yield from run["lines"]
-        if run["twice"]:
-            yield (
-                f"-- dbt runs and waits at statement {run['stop_at']} of the models; a second dbt runs, "
-                "begin to end; the first goes on"
-            )
+        if run["beside"] is not None:
+            yield f"-- dbt runs, and waits at statement {run['stop_at']} of the models"
+            yield from run["beside"]
+            yield "-- a second dbt runs, begin to end; the first goes on"
         elif run["stop_at"] is not None:
             yield f"-- dbt runs, is stopped at statement {run['stop_at']} of the models, and runs again"
         else:

@@ -312,14 +312,14 @@ class DbtRunDocument(TypedDict):
     """Changes of the sources and the run after them, the first run after the rows at the start.
 
     `lines`: the changes in words; `statements`: SQL that makes the sources so. `stop_at`: the statement of
-    the models at which a first run is stopped, or, where `twice` says so, waits for a second one. `at`: the
-    time of the run; `vars`: passed on to dbt.
+    the models at which a first run is stopped, or waits for a second one: `beside` are the changes before
+    that, in words, and None where there is none. `at`: the time of the run; `vars`: passed on to dbt.
     """
 
     lines: Sequence[str]
     statements: Sequence[str]
     stop_at: int | None
-    twice: bool
+    beside: Sequence[str] | None
     at: str
     vars: str | None
 

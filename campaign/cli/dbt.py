@@ -130,7 +130,7 @@ def _write(out: Path, result: DbtDocument, profile: Mapping[str, Any]) -> dict[t
             if (
                 reproduction is None
                 or not profile["scripts"]
-                or any(run["twice"] for run in reproduction["runs"])
+                or any(run["beside"] is not None for run in reproduction["runs"])
             ):
                 continue
             folder = f"differences/{name}-{kind}"

@@ -244,7 +244,8 @@ def draw(
         changes = tuple(CHANGES[kind](drawing, late))
         stopped = kind in (ChangeKind.FAILED_RUN, ChangeKind.TWO_RUNS)
         stop = random.randint(1, STATEMENTS * models) if stopped else None
-        happened.append(Round(changes, stop, kind is ChangeKind.TWO_RUNS, drawing.newest))
+        beside = tuple(CHANGES[kind](drawing, late)) if kind is ChangeKind.TWO_RUNS else None
+        happened.append(Round(changes, stop, beside, drawing.newest))
     lateness = late if kind is ChangeKind.APPENDED_LATE else None
     return Trial(kind, source.id, tuple(start), tuple(happened), lateness, drawing.oldest)
 

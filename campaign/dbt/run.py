@@ -60,7 +60,7 @@ class Runner:
             for change in each.changes:
                 contents.apply(change)
             self.load(contents, [id_ for id_ in changed if id_ in sources])
-            answer, note = self.run_round(each, chosen)
+            answer, note = self.run_round(each, chosen, contents, sources)
             self.note(snapshots, answer)
             notes.extend([note] if note else [])
         failed = failures(answer)
@@ -103,47 +103,51 @@ class Runner:
             "; ".join(dict.fromkeys(notes)), inherited,
         )  # fmt: skip
 
-    def run_round(self, each: Round, models: Sequence[Model]) -> tuple[dict[str, Any], str]:
-        """The answer to the last run, and a note on what else happened.
+    def run_round(
+        self, each: Round, models: Sequence[Model], contents: Contents, sources: Sequence[str]
+    ) -> tuple[dict[str, Any], str]:
+        """The answer to the last run, and a note on what else happened. `contents`: of all `sources`.
 
         Raises Rejected: the run ended before the statement at which something should happen to it, so that it
         was a run like any other.
         """
-        if each.stop_at is not None and each.second:
-            return self.run_twice(each, models)
+        if each.stop_at is not None and each.beside is not None:
+            for change in each.beside:
+                contents.apply(change)
+            changed = dict.fromkeys(change.source for change in each.beside)
+            return self.run_twice(each, models, contents, [id_ for id_ in changed if id_ in sources])
         if each.stop_at is not None:
             stopped = self.build(models, stop_at=each.stop_at, at=each.at)
             if stopped["statements"] < each.stop_at:
                 raise Rejected(f"the run ended before statement {each.stop_at}")
         return self.build(models, at=each.at), ""
 
-    def run_twice(self, each: Round, models: Sequence[Model]) -> tuple[dict[str, Any], str]:
+    def run_twice(
+        self, each: Round, models: Sequence[Model], contents: Contents, changed: list[str]
+    ) -> tuple[dict[str, Any], str]:
         """Starts a second run when the first has reached a statement; the first then goes on to its end.
 
-        A run that fails loudly does no harm: an adapter that pins the version it read lets that run fail
-        which commits later. The tables must be right after the other one, or after one more where both fail.
+        `changed`: the sources that change before the second run, which `contents` has. A run that fails
+        loudly does no harm, for whoever sees it runs it again: an adapter that pins the version it read lets
+        that run fail which commits later.
         """
         answer = self.build(models, pause_at=each.stop_at, at=each.at)
         if not answer.get("paused"):
             raise Rejected(f"the run ended before statement {each.stop_at}")
-        second: dict[str, Any] | None = None
         try:
             with dbt_process(self.dbt.target, self.dbt) as other:
-                second = replace(self, dbt=other).build(models, at=each.at)
-                late = next(iter(failures(second).values()), "")
-        except (DbtBroken, CampaignError) as error:
+                beside = replace(self, dbt=other)
+                beside.load(contents, changed)
+                late = next(iter(failures(beside.build(models, at=each.at)).values()), "")
+        except (DbtBroken, CampaignError, Rejected) as error:
             late = str(error)
         first = self.dbt.go_on()
         early = next(iter(failures(first).values()), "")
         notes = [run_failed(name, error) for name, error in (("first", early), ("second", late)) if error]
-        note = "; ".join(notes) or "both runs succeeded"
-        match early, late:
-            case "", _:
-                return first, note
-            case _, "" if second is not None:
-                return second, note
-            case _:
-                return self.build(models, at=each.at), note
+        if not notes:
+            return first, "both runs succeeded"
+        self.load(contents, changed)
+        return self.build(models, at=each.at), "; ".join(notes)
 
     def build(
         self,
@@ -237,8 +241,13 @@ def ended(trial: Trial) -> int:
 
 
 def run_failed(which: str, error: str) -> str:
-    """The note on a run that failed loudly beside another, without the paths and numbers of this run."""
-    return f"the {which} run failed: " + re.split(r"""["/(]""", error)[0].strip()
+    """The note on a run that failed loudly beside another, without the paths and numbers of this run.
+
+    >>> run_failed("second", 'IOException: IO Error: Could not set lock on file "a.duckdb"')
+    'the second run failed: IO Error: Could not set lock on file'
+    """
+    told = re.sub(r"^\w+Exception: (?=[\w ]+ Error: )", "", error)
+    return f"the {which} run failed: " + re.split(r"""["/(]""", told)[0].strip()
 
 
 def failures(answer: Mapping[str, Any]) -> dict[str, str]:

@@ -47,7 +47,7 @@ ALONE = frozenset(ChangeKind) - {
 APPENDING = (ChangeKind.FAILED_RUN, ChangeKind.TWO_RUNS, ChangeKind.SCHEMA_CHANGED)
 """Those of them after which rows that are only appended are left."""
 
-TWO_RUNS = 1
+TWO_RUNS = 3
 """Trials with two runs at once: each starts a further process."""
 
 
@@ -170,7 +170,7 @@ def without_change(trial: Trial, project: Project) -> Trial:
     rounds = []
     for each in trial.rounds:
         kept = []
-        for change in each.changes:
+        for change in each.all_changes:
             if isinstance(change, Put) and (change.source, change.number) not in known:
                 known.add((change.source, change.number))
                 kept.append(replace(change, row=change.row[: widths[change.source]]))

@@ -148,18 +148,19 @@ def _reproduction(result: DbtResult, model: Model, found: Found) -> DbtReproduct
     sources = [source.id for source in project.sources_of([model.id])]
     runs: list[DbtRunDocument] = []
     for number, changes in enumerate((trial.start, *(each.changes for each in trial.rounds))):
-        lines = [_line(project, contents, change) for change in changes]
-        for change in changes:
-            contents.apply(change)
+        lines = [_made(project, contents, change) for change in changes]
         changed = sources if not number else [id_ for id_ in sources if id_ in {c.source for c in changes}]
         stop = trial.rounds[number - 1].stop_at if number else None
+        statements = load_statements(project, contents, changed)
+        beside = trial.rounds[number - 1].beside if number else None
+        while_waiting = [_made(project, contents, change) for change in beside or ()]
         at = time_of(base, (trial.rounds[number - 1].at if number else NEWEST) + 1)
         runs.append(
             {
                 "lines": lines,
-                "statements": load_statements(project, contents, changed),
+                "statements": statements,
                 "stop_at": stop,
-                "twice": bool(number and trial.rounds[number - 1].second),
+                "beside": None if beside is None else while_waiting,
                 "at": at.isoformat(),
                 "vars": vars_at(result.profile["vars"], at),
             }
@@ -185,6 +186,13 @@ def _reproduction(result: DbtResult, model: Model, found: Found) -> DbtReproduct
         "error": difference.error,
         "inherited": [*difference.inherited],
     }
+
+
+def _made(project: Project, contents: Contents, change: Change) -> str:
+    """Makes a change; returns it in one line."""
+    line = _line(project, contents, change)
+    contents.apply(change)
+    return line
 
 
 def _line(project: Project, contents: Contents, change: Change) -> str:

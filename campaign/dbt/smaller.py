@@ -117,13 +117,13 @@ def _with_value(trial: Trial, source: str, place: int, value: str) -> Trial:
 
 
 def _puts(trial: Trial) -> list[Put]:
-    return [*trial.start, *(c for each in trial.rounds for c in each.changes if isinstance(c, Put))]
+    return [*trial.start, *(c for each in trial.rounds for c in each.all_changes if isinstance(c, Put))]
 
 
 def keeps_references(project: Project, trial: Trial) -> bool:
     """Whether every declared foreign key has its row before each run."""
     contents = Contents()
-    for changes in (trial.start, *(each.changes for each in trial.rounds)):
+    for changes in (trial.start, *(each.all_changes for each in trial.rounds)):
         for change in changes:
             contents.apply(change)
         for source in project.sources.values():

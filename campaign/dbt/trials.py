@@ -49,15 +49,20 @@ Change = Put | Gone | Widened
 class Round:
     """Changes, and the run after them.
 
-    `stop_at`: the statement of the models at which a first run is stopped; a second one follows. `second`:
-    another run is started when this one has reached the statement. `at`: the tick of the newest row, after
-    which the run takes place.
+    `stop_at`: the statement of the models at which a first run is stopped; a second one follows. `beside`:
+    what changes while this run waits there, before another run from begin to end; None where there is no
+    other. `at`: the tick of the newest row, after which the run takes place.
     """
 
     changes: tuple[Change, ...]
     stop_at: int | None = None
-    second: bool = False
+    beside: tuple[Change, ...] | None = None
     at: int = NEWEST
+
+    @property
+    def all_changes(self) -> tuple[Change, ...]:
+        """The changes before the run, and while it waits."""
+        return (*self.changes, *(self.beside or ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,7 @@ class Trial:
     @property
     def source_rows(self) -> int:
         """How many different rows the trial has."""
-        puts = [c for r in self.rounds for c in r.changes if isinstance(c, Put)]
+        puts = [c for r in self.rounds for c in r.all_changes if isinstance(c, Put)]
         return len({(put.source, put.number) for put in (*self.start, *puts)})
 
 

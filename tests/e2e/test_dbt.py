@@ -236,9 +236,9 @@ def test_a_run_that_cannot_be_disturbed_is_no_pass(small: Path) -> None:
         source = next(each for each in found.facts.project.sources.values() if each.name == "raw.orders")
         row = ("1", "NULL", "DATE '2024-01-01'", "1.0", "TIMESTAMP '2024-01-01'")
         runner = Runner(dbt, found.facts.project, {})
-        for stop, twice in ((999, False), (999, True)):
+        for stop, beside in ((999, None), (999, ())):
             start = (Put(source.id, 1, row),)
-            trial = Trial(ChangeKind.FAILED_RUN, source.id, start, (Round((), stop, twice),))
+            trial = Trial(ChangeKind.FAILED_RUN, source.id, start, (Round((), stop, beside),))
             with pytest.raises(Rejected, match="ended before statement 999"):
                 runner.run(trial, found.facts.project.selected)
 

@@ -99,7 +99,7 @@ def test_each_other_kind_does_what_it_says() -> None:
     assert isinstance(drawn(ChangeKind.DELETED, 1).rounds[0].changes[0], Gone)
     assert isinstance(drawn(ChangeKind.SCHEMA_CHANGED, 1).rounds[0].changes[0], Widened)
     assert drawn(ChangeKind.FAILED_RUN, 1).rounds[0].stop_at is not None
-    assert drawn(ChangeKind.TWO_RUNS, 1).rounds[0].second
+    assert drawn(ChangeKind.TWO_RUNS, 1).rounds[0].beside
 
 
 def test_the_same_seed_draws_the_same_trial() -> None:

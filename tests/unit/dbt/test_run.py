@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,11 +64,12 @@ def _result(error: str) -> dict[str, Any]:
 
 
 ROW = ("1", "NULL", "1.1", "TIMESTAMP '2024-02-15 00:00:00'")
+LATER = ("2", "NULL", "1.1", "TIMESTAMP '2024-02-15 01:00:00'")
 TWICE = Trial(
     ChangeKind.TWO_RUNS,
     ORDERS.id,
     (Put(CUSTOMERS.id, 1, ("1", "'a'")),),
-    (Round((Put(ORDERS.id, 2, ROW),), 3, second=True, at=NEWEST + 60),),
+    (Round((Put(ORDERS.id, 2, ROW),), 3, beside=(Put(ORDERS.id, 3, LATER),), at=NEWEST + 60),),
     since=NEWEST - 60,
 )
 
@@ -125,6 +126,16 @@ def test_an_update_that_is_lost_is_shown_with_both_runs(
     assert isinstance(found, RefreshDifference)
     assert found.missing == (("1", "right"),)
     assert found.error == note
+
+
+def test_rows_come_while_the_first_run_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    beside = Script([GOOD])
+    monkeypatch.setattr(run, "dbt_process", lambda *_: nullcontext(dbt(beside)))
+    first = Script([GOOD, GOOD])
+    Runner(dbt(first), SHOP, {}).run(TWICE, [BY_COUNTRY.id])
+    assert [each["do"] for each in beside.asked] == ["execute", "run"]
+    assert "(2, NULL" in str(beside.asked[0])
+    assert "(2, NULL" not in str(first.asked)
 
 
 def test_where_both_runs_fail_and_the_next_one_too_the_model_is_wrong(
