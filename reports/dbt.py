@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -145,9 +146,10 @@ def reproduce_sh(
     `profile`: a profile of dbt that holds one target, without its path.
     """
     scripts = Environment(loader=PackageLoader("reports"), autoescape=False, undefined=StrictUndefined)
-    scripts.filters.update(quoted=shlex.quote, sql=_sql)
+    scripts.filters.update(quoted=shlex.quote, sql=_sql, json=lambda each: json.dumps(each, indent=1))
     lines = ["# " + line for line in story(reproduction)]
-    return scripts.get_template("reproduce.sh.j2").render(
+    template = "reproduce_spark.sh.j2" if profile["type"] == "spark" else "reproduce.sh.j2"
+    return scripts.get_template(template).render(
         stops=any(run["stop_at"] is not None for run in reproduction["runs"]),
         name=name,
         kind=heading(kind),

@@ -162,7 +162,8 @@ class Driver:
         copied, more = OUTPUTS[kind](output, project, folder, f"{file}: the target {target}")
         self.database = more.pop("database", None)
         self.share = more.pop("share", {})
-        self.profile = {"name": name, "target": target, "type": kind, "schema": output.get("schema"), **more}
+        known = {"name": name, "target": target, "type": kind, "schema": output.get("schema")}
+        self.profile = {**known, "profiles": str(file.resolve()), **more}
         (work / "profile").mkdir(exist_ok=True)
         text = yaml.safe_dump({name: {"target": target, "outputs": {target: copied}}})
         (work / "profile" / "profiles.yml").write_text(text)
@@ -383,7 +384,7 @@ def spark_output(output: Answer, project: Path, folder: Path, where: str) -> tup
         raise Refused(f"{where}: Spark does not start: {one_line(error)}; is there a Java?") from error
     # The session has them; dbt would set them again before each statement.
     copied = {**output, "threads": 1, "server_side_parameters": {}}
-    return copied, {"file": "", "memory": False, "scripts": False, "share": share}
+    return copied, {"file": "", "memory": False, "scripts": True, "share": share}
 
 
 def new_session(given: dict[str, str], folder: Path) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -43,7 +45,15 @@ def searched(cells: Mapping[ChangeKind, CellOf], of: Any = BY_COUNTRY) -> DbtRes
     return DbtResult(facts, {of.id: all_cells}, PROFILE, trials=3, comparisons=3, seconds=1.0)
 
 
-PROFILE = {"name": "shop", "target": "dev", "file": "shop.duckdb", "schema": None, "vars": None}
+PROFILE = {
+    "type": "duckdb",
+    "name": "shop",
+    "target": "dev",
+    "file": "shop.duckdb",
+    "schema": None,
+    "vars": None,
+}
+SPARK = {"type": "spark", "name": "shop", "target": "dev", "profiles": "/a b/profiles.yml"}
 
 
 def test_a_kind_that_can_happen_and_was_not_tried_is_undecided() -> None:
@@ -193,3 +203,8 @@ def test_pages_show_the_rows_of_a_difference() -> None:
     script = reproduce_sh("by_country", "appended_late", reproduction, "/a b/shop", PROFILE)
     assert "PROJECT=${PROJECT:-'/a b/shop'}" in script
     assert script.count('INSERT INTO "shop"."main"."orders"') == 3
+    on_spark = reproduce_sh("by_country", "appended_late", reproduction, "/a b/shop", SPARK)
+    assert "PROFILES=${PROFILES:-'/a b/profiles.yml'}" in on_spark
+    document_, program = re.findall(r"<<'EOF'\n(.*?)\nEOF\n", on_spark, re.DOTALL)
+    assert json.loads(document_) == reproduction
+    compile(program, "trial.py", "exec")
