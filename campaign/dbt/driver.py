@@ -88,6 +88,7 @@ class Driver:
         self.database: str | None = None
         self.share: dict[str, str] = {}
         self.profile: Answer = {}
+        self.catalogs: list[str] = []
 
     def open(self, request: Request) -> Answer:
         """Parses a project. `work`: the folder for all that is written."""
@@ -117,7 +118,7 @@ class Driver:
         result = dbtRunner().invoke(["parse", *self.common, *self.given_vars()])
         if not result.success:
             raise Refused(f"dbt cannot read the project: {one_line(result.exception)}")
-        self.manifest = with_tables(result.result)
+        self.manifest = with_tables(result.result, self.catalogs)
         self.watch()
         selected = self.invoke(
             ["list", "--output", "json", "--output-keys", "unique_id", *selection(request)]
@@ -162,6 +163,7 @@ class Driver:
         copied, more = OUTPUTS[kind](output, project, folder, f"{file}: the target {target}")
         self.database = more.pop("database", None)
         self.share = more.pop("share", {})
+        self.catalogs = more.pop("catalogs", [])
         known = {"name": name, "target": target, "type": kind, "schema": output.get("schema")}
         self.profile = {**known, "profiles": str(file.resolve()), **more}
         (work / "profile").mkdir(exist_ok=True)
@@ -365,7 +367,8 @@ def duckdb_output(output: Answer, project: Path, folder: Path, where: str) -> tu
     copied = {**output, "path": path, "threads": 1, "external_root": str(folder), "keep_open": True}
     if attached:
         copied["attach"] = attached
-    return copied, {**known, "scripts": not attached}
+    catalogs = [Path(path).stem if path != ":memory:" else "memory", *(each["alias"] for each in attached)]
+    return copied, {**known, "scripts": not attached, "catalogs": catalogs}
 
 
 def spark_output(output: Answer, project: Path, folder: Path, where: str) -> tuple[Answer, Answer]:
@@ -548,10 +551,11 @@ def described(manifest: Any) -> Answer:
     return {"nodes": nodes, "sources": sources, "tests": tests}
 
 
-def with_tables(manifest: Any) -> Any:
+def with_tables(manifest: Any, catalogs: list[str]) -> Any:
     """The manifest with a table for each source that lies in files or comes from a plugin of dbt-duckdb.
 
-    Trials write rows into tables, which they could not into the user's files.
+    Trials write rows into tables, which they could not into the user's files. `catalogs`: those that the
+    target has, its own first: a source in another one, such as that of a production target, is in it too.
     """
     for source in manifest.sources.values():
         config = source.config
@@ -561,7 +565,10 @@ def with_tables(manifest: Any) -> Any:
             *(getattr(config, each, None) or {} for each in ("meta", "extra")),
         ]
         found = [meta.pop(name) for meta in metas for name in ("external_location", "plugin") if name in meta]
-        if found:
+        elsewhere = bool(catalogs) and str(source.database).lower() not in [c.lower() for c in catalogs]
+        if elsewhere:
+            source.database = catalogs[0]
+        if found or elsewhere:
             source.relation_name = f'"{source.database}"."{source.schema}"."{source.identifier}"'
     return manifest
 

@@ -32,12 +32,17 @@ sources:
     tables:
       - {name: orders, config: {event_time: made_at}}
       - {name: files, meta: {external_location: "s3://nowhere/*.parquet"}}
+  - name: production
+    database: lake
+    schema: sold
+    tables: [{name: goods}]
 """
 SCHEMA = """
 CREATE SCHEMA nowhere_else;
 CREATE TABLE nowhere_else.unused (a INTEGER);
 CREATE TABLE orders (id INTEGER PRIMARY KEY, amount DECIMAL(10,2), made_at TIMESTAMP);
 CREATE TABLE files (id INTEGER PRIMARY KEY);
+CREATE TABLE sold.goods (id INTEGER PRIMARY KEY);
 CREATE TABLE web.visits (id INTEGER PRIMARY KEY, page VARCHAR);
 """
 
@@ -83,7 +88,7 @@ def test_batches_follow_the_clock_of_the_trial(tmp_path: Path) -> None:
     assert "missing after the incremental runs:" in ran.stdout
 
 
-def test_vars_follow_the_clock_and_raw_names_and_files_are_sources(tmp_path: Path) -> None:
+def test_vars_follow_the_clock_and_raw_names_files_and_other_catalogs_are_sources(tmp_path: Path) -> None:
     by_var = (
         "{{ config(materialized='incremental', unique_key='id') }} "
         "select * from {{ source('raw', 'orders') }}"
@@ -93,8 +98,9 @@ def test_vars_follow_the_clock_and_raw_names_and_files_are_sources(tmp_path: Pat
     in_files = (
         "{{ config(materialized='incremental', unique_key='id') }} select * from {{ source('raw', 'files') }}"
     )
+    elsewhere = in_files.replace("'raw', 'files'", "'production', 'goods'")
     words = ("--vars", "{run_date: '{now:%Y-%m-%d}'}", "--trials", "2", *kinds("appended", "deleted"))
-    models = {"by_var": by_var, "named": named, "in_files": in_files}
+    models = {"by_var": by_var, "named": named, "in_files": in_files, "elsewhere": elsewhere}
     found = judged(tmp_path, models, *words, expected=ExitCode.OK)
     for model in models:
         cells = found["models"][model]["changes"]
