@@ -499,10 +499,16 @@ class BrokenLawDocument(TypedDict):
 
 
 class ProtocolDocument(TypedDict):
-    """`dvs verify protocol`."""
+    """`dvs verify protocol`. `as_others`: interleavings that cannot differ from one that was run.
+
+    `left_out`: others that were not run. `processes`: the most that worked.
+    """
 
     seconds: float
     interleavings: int
+    as_others: int
+    left_out: int
+    processes: int
     steps: int
     broken: Sequence[BrokenLawDocument]
 

@@ -1,8 +1,8 @@
-"""The HTML pages of a gate and of an audit: each one file that loads nothing and runs no script."""
+"""The HTML pages of gates, audits and interleavings: each one file that loads nothing and runs no script."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reports.figures import plural
@@ -38,3 +38,9 @@ def gate_page(gate: Mapping[str, Any]) -> str:
 def audit_page(audit: Mapping[str, object]) -> str:
     """Returns the page of an audit, given as `dvs audit --json` prints it. Every text is escaped."""
     return environment().get_template("audit.html.j2").render(audit=audit)
+
+
+def protocol_page(interleaving: str, law: str, lanes: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Returns the page of an interleaving that breaks a law: a column for each process, time goes down."""
+    template = environment().get_template("protocol.html.j2")
+    return template.render(interleaving=interleaving, law=law, lanes=lanes, rows=[*rows])

@@ -130,8 +130,7 @@ def _every_interleaving() -> Sequence[Interleaving]:
 def _interleaving_wrong(fault: str | None, seed: int, number: int) -> str:
     every = _every_interleaving()
     planted = SOUND if fault is None else PROTOCOL_FAULTS[fault].model
-    broken, _ = verified(every[(seed + number) % len(every)], planted)
-    return broken[0].law if broken else ""
+    return next(iter(verified(every[(seed + number) % len(every)], planted).laws), "")
 
 
 def _script_as_it_is(fault: str, seed: int, number: int, attempts: int) -> Reproduction:
@@ -145,10 +144,10 @@ def _script_as_it_is(fault: str, seed: int, number: int, attempts: int) -> Repro
 
 def _interleaving_as_it_is(fault: str, seed: int, number: int, attempts: int) -> Reproduction:
     every = _every_interleaving()
-    broken, _ = verified(every[(seed + number) % len(every)], PROTOCOL_FAULTS[fault].model)
-    lines = [str(broken[0].interleaving), broken[0].law, *broken[0].steps]
+    ran = verified(every[(seed + number) % len(every)], PROTOCOL_FAULTS[fault].model)
+    lines = [str(ran.interleaving), ran.laws[0], *map(str, ran.lines)]
     return Reproduction(
-        size={"steps": len(broken[0].steps)}, text="".join(f"{line}\n" for line in lines), suffix=".txt"
+        size={"steps": len(ran.lines)}, text="".join(f"{line}\n" for line in lines), suffix=".txt"
     )
 
 

@@ -4,59 +4,83 @@ The code is the engine's own, on tables in memory and simulated time. One proces
 runs a command. At each of its steps one thing happens: it dies; another writer commits; its lease runs out
 and a second process works, to its end or until it dies at one of its own steps, before the first goes on as
 a zombie; a table is suspended; a colleague drops or replaces the group, or drops, renames, swaps, copies or
-replaces a member. After each step a reader looks. Then all tables get their names again, a third process
-brings everything up to date, and the laws are checked.
+replaces a member. After each step a reader looks. Then all tables get their names again, one more process
+brings everything up to date, and the laws are checked. `protocol_pairs` lets any two of these happen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from campaign.verify.protocol_steps import Died
 from campaign.verify.protocol_world import (
     AWAY,
     CHANGES,
     COMMANDS,
+    FIRST,
     FOREIGN,
+    HEIR,
     LEASE,
+    MEMBERS,
     PERIOD,
+    PROCESSES,
     QUERIES,
     SCHEDULE,
     SOUND,
+    Line,
     Planted,
+    Step,
     World,
 )
 from dynamic_tables.account import Account
+from dynamic_tables.operations.states import is_held
 from engines.memory.database import own_database
 from workload.outcomes.decision import Decision
+
+DIES = "it dies"
+DIES_AND_ANOTHER = "it dies, and another process works"
+ANOTHER = "its lease runs out and another process works"
+LOOKS = "another process looks"
+WRITES = "a writer commits"
+SUSPENDED = "x is suspended"
+
+HAPPENINGS = (DIES, DIES_AND_ANOTHER, ANOTHER, LOOKS, WRITES, SUSPENDED, *CHANGES)
+"""All that may happen just before a step of a process that does what is due."""
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """What happens just before the step `at` of a process."""
+
+    what: str
+    at: int
+    of: str = FIRST
+
+    def __str__(self) -> str:
+        return f"at step {self.at} of the {self.of} process: {self.what}"
 
 
 @dataclass(frozen=True, slots=True)
 class Interleaving:
-    """What happens at step `at` of the first process. `then`: the step at which the second one dies.
+    """What happens at steps of the processes. `during`: what the first one does."""
 
-    `during`: what the first process does.
-    """
-
-    what: str
-    at: int
-    then: int | None = None
+    happenings: tuple[Happening, ...]
     during: str = SCHEDULE
 
     def __str__(self) -> str:
-        ended = "" if self.then is None else f", which dies at its step {self.then}"
-        doing = "" if self.during == SCHEDULE else f" ({self.during})"
-        return f"at step {self.at} of the first process{doing}: {self.what}{ended}"
+        doing = "" if self.during == SCHEDULE else f"{self.during}; "
+        return doing + ("; ".join(map(str, self.happenings)) or "undisturbed")
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A law that an interleaving breaks; `steps`: those of all processes, in order."""
+    """A law that an interleaving breaks; `steps`: those of all processes, and what happened, in order."""
 
     interleaving: Interleaving
     law: str
-    steps: tuple[str, ...]
+    steps: tuple[Line, ...]
 
 
 def interleavings(steps: int, inner: int) -> Iterator[Interleaving]:
@@ -65,128 +89,159 @@ def interleavings(steps: int, inner: int) -> Iterator[Interleaving]:
     `steps` and `inner`: how many steps the first and second process take.
     """
     for at in range(steps):
-        for what in ("it dies", "a writer commits", "x is suspended", "a second process looks"):
-            yield Interleaving(what, at)
-        yield Interleaving("its lease runs out and a second process works", at)
+        for what in (DIES, WRITES, SUSPENDED, LOOKS):
+            yield Interleaving((Happening(what, at),))
+        yield Interleaving((Happening(ANOTHER, at),))
         for then in range(inner):
-            yield Interleaving("its lease runs out and a second process works", at, then)
-            yield Interleaving("it dies, and a second process works", at, then)
+            for what in (ANOTHER, DIES_AND_ANOTHER):
+                yield Interleaving((Happening(what, at), Happening(DIES, then, HEIR)))
 
 
 def changes_at(steps: int, during: str = SCHEDULE) -> Iterator[Interleaving]:
     """Yields all that a colleague may do at each step of a process; while it runs a command, also its end."""
     for at in range(steps):
-        for what in CHANGES:
-            yield Interleaving(what, at, during=during)
-        if during != SCHEDULE:
-            for what in (
-                "it dies",
-                "it dies, and a second process works",
-                "its lease runs out and a second process works",
-            ):
-                yield Interleaving(what, at, during=during)
+        for what in (*CHANGES, *(() if during == SCHEDULE else (DIES, DIES_AND_ANOTHER, ANOTHER))):
+            yield Interleaving((Happening(what, at),), during)
 
 
-def verified(
-    interleaving: Interleaving | None, planted: Planted = SOUND, during: str = SCHEDULE
-) -> tuple[list[Broken], int]:
-    """Runs one interleaving, or none; returns the laws it breaks, and the steps of the first process.
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """An interleaving that was run: the laws that it breaks, and the steps of all processes, in order."""
 
-    `during`: what the first process does where nothing happens.
-    """
-    each = interleaving or Interleaving("nothing", 0, during=during)
+    interleaving: Interleaving
+    laws: tuple[str, ...]
+    lines: tuple[Line, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def broken(self) -> list[Broken]:
+        """Each law that is broken."""
+        return [Broken(self.interleaving, law, self.lines) for law in self.laws]
+
+    @property
+    def count(self) -> int:
+        """How many steps the first process took."""
+        return sum(step.of == FIRST for step in self.steps)
+
+
+def verified(interleaving: Interleaving, planted: Planted = SOUND, members: Sequence[str] = MEMBERS) -> Ran:
+    """Runs one interleaving, and checks the laws. `members`: of the group."""
     with own_database() as connection:
-        world = World(connection, planted)
-        count = 0
+        running = Running(World(connection, planted, members), interleaving)
+        running.work(FIRST, interleaving.during)
+        world = running.world
+        # Before a process that brings everything up to date adds its own.
+        steps = tuple(world.taken)
+        return Ran(interleaving, tuple(_laws(world, interleaving)), tuple(world.lines), steps)
+
+
+@dataclass(slots=True)
+class Running:
+    """A world in which an interleaving runs. `begun`: how many processes have."""
+
+    world: World
+    interleaving: Interleaving
+    begun: int = 0
+
+    def work(self, process: str, does: str = SCHEDULE) -> None:
+        """Runs a process, and what happens at its steps."""
+        self.begun += 1
 
         def before(number: int) -> None:
-            nonlocal count
-            count = number + 1
-            if interleaving is not None and number == interleaving.at:
-                _happens(world, interleaving)
+            for each in self.interleaving.happenings:
+                if (each.of, each.at) == (process, number):
+                    self.world.lines.append(Line("", each.what))
+                    self._happens(process, each.what)
 
-        world.process("first", before, each.during)
-        laws = _laws(world)
-        return [Broken(each, law, tuple(world.steps)) for law in laws], count
+        self.world.process(process, before, does)
+
+    def _happens(self, process: str, what: str) -> None:
+        world, another = self.world, PROCESSES[self.begun : self.begun + 1]
+        match what:
+            case "it dies":
+                raise Died
+            case "it dies, and another process works":
+                # The other one sees at once that this one has ended.
+                world.dead.add(process)
+                self.work(*another)
+                raise Died
+            case "a writer commits":
+                world.write(world.clock.time + 1, FOREIGN)
+            case "x is suspended":
+                world.user(partial(Account.suspend, name="x"))
+            case "another process looks":
+                self._another_looks(*another)
+            case change if change in CHANGES:
+                world.user(CHANGES[change])
+            case _:
+                world.clock.set(world.clock.time + LEASE)
+                self.work(*another)
+
+    def _another_looks(self, process: str) -> None:
+        """Another process works while claims hold: it must leave those tables alone."""
+        world = self.world
+        claimed = {
+            name
+            for name, table in world.store.journal.poll().tables.items()
+            if is_held(table.claim, process, world.clock.time, world.dead.__contains__)
+        }
+
+        def records(name: str) -> tuple[str, int]:
+            there = name in world.store.tables
+            return world.store.identity(name), len(world.store.tables[name].records) if there else 0
+
+        before = {name: records(name) for name in claimed}
+        self.work(process)
+        for name in sorted(claimed):
+            if records(name) != before[name]:
+                world.found.append(f"two processes refreshed {name} at once")
 
 
-def _happens(world: World, interleaving: Interleaving) -> None:
-    def second(number: int) -> None:
-        if number == interleaving.then:
-            raise Died
-
-    match interleaving.what:
-        case "it dies":
-            raise Died
-        case "it dies, and a second process works":
-            # The second one sees at once that the first has ended.
-            world.dead.add("first")
-            world.process("second", second)
-            raise Died
-        case "a writer commits":
-            world.write(world.clock.time + 1, FOREIGN)
-        case "x is suspended":
-            world.account("user", lambda step: None).suspend("x")
-        case "a second process looks":
-            _second_looks(world)
-        case change if change in CHANGES:
-            world.user(CHANGES[change])
-        case _:
-            world.clock.set(world.clock.time + LEASE)
-            world.process("second", second)
-
-
-def _second_looks(world: World) -> None:
-    """A second process works while the claim of the first holds: it must leave those tables alone."""
-    claimed = {
-        name
-        for name, table in world.store.journal.poll().tables.items()
-        if table.claim is not None and table.claim.by == "first"
-    }
-    before = {name: len(world.store.tables[name].records) for name in QUERIES}
-    world.process("second", lambda number: None)
-    for name in sorted(claimed):
-        if len(world.store.tables[name].records) != before[name]:
-            world.found.append(f"two processes refreshed {name} at once")
-
-
-def _laws(world: World) -> list[str]:
+def _laws(world: World, interleaving: Interleaving) -> list[str]:
     """Brings everything up to date by a process that begins now, and returns the laws that are broken."""
-    world.dead |= {"first", "second"}
+    world.dead |= {*PROCESSES}
     world.user(_names_as_before)
-    world.user(lambda account: account.resume("x"))
-    account = world.account("user", lambda step: None)
+    for name in world.queries:
+        world.user(partial(Account.resume, name=name))
+    account = world.account("user")
     world.write(world.clock.time + 1, (("r", ((3, 1),)),))
     world.clock.set(world.clock.time + 4 * PERIOD)
-    world.process("third", lambda number: None)
+    world.process("last", lambda number: None)
     state = world.store.journal.poll()
     broken = [*world.found]
+    queries = world.queries
     members = sorted(member for group in state.groups.values() for member in group.members)
-    if members != sorted(state.memberships) or not {*members} <= {*QUERIES}:
+    if members != sorted(state.memberships) or not {*members} <= {*queries}:
         broken.append(f"groups have the members {members}, and {sorted(state.memberships)} are published")
-    queries = QUERIES
-    if world.replaced is not None:
-        # Beside a command that renames, another table may have the name x by now.
-        queries = {name: account.dynamic_table(name).text for name in QUERIES}
+    if world.replaced is not None or sum(each.what in CHANGES for each in interleaving.happenings) > 1:
+        # Beside a command that renames, or after two commands, another table may have the name x by now.
+        queries = {name: account.dynamic_table(name).text for name in queries}
     for name, query in queries.items():
-        table = account.dynamic_table(name)
-        times = [record.frontier.timestamp for record in world.store.refreshes(table)]
-        if times != sorted(set(times)):
-            broken.append(f"the data timestamps of {name} do not grow: {times}")
-        if times[-1] != world.clock.time // PERIOD * PERIOD:
-            broken.append(f"{name} is not up to date: {times[-1]} at {world.clock.time}")
-        stored = sorted(row[: len(table.columns)] for row in world.store.current(table).rows())
-        due = sorted(world.connection.execute(_expanded(query, queries)).fetchall())
-        if stored != due:
-            broken.append(f"{name} holds {stored}, and its query gives {due}")
-        if world.replaced is not None and world.store.identity(name) == world.replaced[0]:
-            definitions = [record.frontier.definition for record in world.store.refreshes(table)]
-            before, after = definitions[: world.replaced[1]], definitions[world.replaced[1] :]
-            if {*before} & {*after}:
-                broken.append("x was refreshed by a query that had been replaced before")
-        if account.visible(table)[-1] != times[-1]:
-            broken.append(f"readers of {name} see {account.visible(table)[-1]}, and it holds {times[-1]}")
+        broken += _wrong_table(world, account, name, query, queries)
     return broken
+
+
+def _wrong_table(
+    world: World, account: Account, name: str, query: str, queries: Mapping[str, str]
+) -> Iterator[str]:
+    """Yields what is wrong of one table, after everything was brought up to date."""
+    table = account.dynamic_table(name)
+    times = [record.frontier.timestamp for record in world.store.refreshes(table)]
+    if times != sorted(set(times)):
+        yield f"the data timestamps of {name} do not grow: {times}"
+    if times[-1] != world.clock.time // PERIOD * PERIOD:
+        yield f"{name} is not up to date: {times[-1]} at {world.clock.time}"
+    stored = sorted(row[: len(table.columns)] for row in world.store.current(table).rows())
+    due = sorted(world.connection.execute(_expanded(query, queries)).fetchall())
+    if stored != due:
+        yield f"{name} holds {stored}, and its query gives {due}"
+    if world.replaced is not None and world.store.identity(name) == world.replaced[0]:
+        definitions = [record.frontier.definition for record in world.store.refreshes(table)]
+        before, after = definitions[: world.replaced[1]], definitions[world.replaced[1] :]
+        if {*before} & {*after}:
+            yield "x was refreshed by a query that had been replaced before"
+    if account.visible(table)[-1] != times[-1]:
+        yield f"readers of {name} see {account.visible(table)[-1]}, and it holds {times[-1]}"
 
 
 def _names_as_before(account: Account) -> None:
@@ -211,20 +266,26 @@ def _expanded(query: str, queries: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """What was verified. `steps`: of the first process, undisturbed."""
+    """What was verified. `steps`: of the first process, undisturbed; `processes`: most that worked.
+
+    `as_others`: interleavings that cannot differ from one that was run; `left_out`: others that were not run.
+    `undisturbed`: interleavings in which nothing happens beside the first process.
+    """
 
     interleavings: int
     steps: int
     broken: tuple[Broken, ...]
+    as_others: int = 0
+    left_out: int = 0
+    processes: int = 2
+    undisturbed: int = 1 + len(COMMANDS)
 
     @property
     def decision(self) -> Decision:
         """Whether every law holds; undecided where nothing happened at any step."""
         if self.broken:
             return Decision.FAILED
-        return (
-            Decision.PASSED if self.steps and self.interleavings > 1 + len(COMMANDS) else Decision.UNDECIDED
-        )
+        return Decision.PASSED if self.steps and self.interleavings > self.undisturbed else Decision.UNDECIDED
 
 
 def undisturbed(planted: Planted = SOUND) -> tuple[list[Broken], Mapping[str, int]]:
@@ -232,11 +293,10 @@ def undisturbed(planted: Planted = SOUND) -> tuple[list[Broken], Mapping[str, in
 
     Returns the laws that this breaks alone, and how many steps the schedule and each command take.
     """
-    broken, steps = list[Broken](), dict[str, int]()
-    for during in (SCHEDULE, *COMMANDS):
-        found, steps[during] = verified(None, planted, during)
-        broken += found
-    return broken, steps
+    every = [verified(Interleaving((), during), planted) for during in (SCHEDULE, *COMMANDS)]
+    return [broken for ran in every for broken in ran.broken], {
+        ran.interleaving.during: ran.count for ran in every
+    }
 
 
 def every_interleaving(
@@ -264,7 +324,7 @@ def verify_protocol(
     broken, steps = undisturbed(planted)
     count = len(steps)
     for each in every_interleaving(depth, steps):
-        broken += verified(each, planted)[0]
+        broken += verified(each, planted).broken
         count += 1
         progress(count)
     return Protocol(count, steps[SCHEDULE], tuple(broken))

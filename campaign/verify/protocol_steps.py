@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Any
 
 from dynamic_tables.definition import Definition, DynamicTable
@@ -11,12 +12,47 @@ from dynamic_tables.errors import StoreError
 from dynamic_tables.journal.events import Claimed, Event, Published, Released
 from dynamic_tables.journal.state import Operations
 from dynamic_tables.plan.nodes import Plan
+from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.store.log.journal import Journal
 from dynamic_tables.store.port import RefreshRecord, Relation
 from engines.memory.duck_store import DuckStore
 
-Step = Callable[[str], None]
+OnStep = Callable[[str], None]
 """Receives the name of a step just before it is taken."""
+
+
+class Used(IntEnum):
+    """What a process has used since its last step: nothing shared, contents of its own table, or anything."""
+
+    NOTHING = 0
+    CONTENTS = 1
+    ANYTHING = 2
+
+
+OnUse = Callable[[Used], None]
+"""Receives what a process uses of what others may change."""
+
+COMPUTE, NO_EVENT = "compute", "no event"
+"""Names of the steps that change nothing that others see."""
+
+PRIVATE = ("dialect", "folded", "merge_validates", "query", "release")
+"""What a process uses of the store that no other one changes: values that it has already."""
+
+
+@dataclass(slots=True)
+class WatchedClock:
+    """The simulated clock, as one process reads it."""
+
+    clock: SimulatedClock
+    use: OnUse
+
+    def now(self) -> int:
+        """Returns the time."""
+        self.use(Used.ANYTHING)
+        return self.clock.now()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.clock, name)
 
 
 class Died(BaseException):
@@ -28,10 +64,12 @@ class SteppingJournal:
     """The journal of the account as one process uses it: events are steps."""
 
     journal: Journal
-    step: Step
+    step: OnStep
+    use: OnUse
 
     def poll(self) -> Operations:
         """Reads the journal, which changes nothing."""
+        self.use(Used.ANYTHING)
         return self.journal.poll()
 
     def append(self, make: Callable[[Operations], Event | None]) -> Event | None:
@@ -40,7 +78,7 @@ class SteppingJournal:
 
         # The kind is not known before the state is; deciding changes nothing.
         event = make(self.journal.poll())
-        self.step("no event" if event is None else kinds.get(type(event), "note"))
+        self.step(NO_EVENT if event is None else kinds.get(type(event), "note"))
         return self.journal.append(make)
 
     def add(self, event: Event) -> None:
@@ -58,15 +96,18 @@ class SteppingStore:
     """
 
     store: DuckStore
-    step: Step
+    step: OnStep
+    use: OnUse = lambda used: None
     fenced: bool = True
     seen: dict[str, tuple[str, int]] = field(default_factory=dict)
     journal: SteppingJournal = field(init=False)
 
     def __post_init__(self) -> None:
-        self.journal = SteppingJournal(self.store.journal, self.step)
+        self.journal = SteppingJournal(self.store.journal, self.step, self.use)
 
     def __getattr__(self, name: str) -> Any:
+        if name not in PRIVATE:
+            self.use(Used.CONTENTS if name == "current" else Used.ANYTHING)
         return getattr(self.store, name)
 
     def decide(self, timestamp: int) -> None:
@@ -86,6 +127,7 @@ class SteppingStore:
 
     def refreshes(self, table: DynamicTable, *, edited: bool = False) -> Sequence[RefreshRecord]:
         """Returns the refreshes, and remembers the newest."""
+        self.use(Used.ANYTHING)
         records = self.store.refreshes(table, edited=edited)
         self.seen[table.name] = self._newest(table)
         return records
@@ -95,7 +137,7 @@ class SteppingStore:
     ) -> Relation:
         """Computes the rows of a plan; a step where they are computed now."""
         if once:
-            self.step("compute")
+            self.step(COMPUTE)
         return self.store.compute(plan, leaves, once=once, few=few)
 
     def merge(self, table: DynamicTable, folded: Relation, apply: Plan, record: RefreshRecord) -> int:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import cast
 
 from campaign.faults.fault import ModelFault
-from campaign.verify.protocol_steps import Died, Step, SteppingStore
+from campaign.verify.protocol_steps import (
+    COMPUTE,
+    Died,
+    OnStep,
+    OnUse,
+    SteppingStore,
+    Used,
+    WatchedClock,
+)
 from dynamic_tables.account import Account
 from dynamic_tables.definition import DynamicTable
 from dynamic_tables.errors import DynamicTablesError
@@ -38,9 +45,13 @@ AWAY = "x_away"
 QUERIES = {
     "x": "SELECT a, COUNT(*) AS n, SUM(b) AS s FROM r GROUP BY a",
     "y": "SELECT a, b FROM s WHERE b > 0",
+    "z": "SELECT a, MAX(b) AS b FROM s GROUP BY a",
     "d": "SELECT x.a, x.s, y.b FROM x JOIN y ON x.a = y.a",
 }
-"""Two tables without a common source, which are a group with repeatable reads, and one above both."""
+"""Tables that are a group with repeatable reads, x and y without a common source; d is above both."""
+
+MEMBERS = ("x", "y")
+"""The members of the group, but where it is said otherwise."""
 
 REPLACED = "SELECT a, COUNT(*) AS n, SUM(b) AS s FROM r WHERE b <> 10 GROUP BY a"
 """Another query of x, which has the same columns."""
@@ -90,6 +101,11 @@ CHANGES: Mapping[str, Callable[[Account], object]] = {
 }
 """What a colleague may do to the group and to its member x, by the words of a report."""
 
+PROCESSES = ("first", "second", "third")
+"""The processes that keep the account fresh, in the order in which they begin."""
+
+FIRST, HEIR, _ = PROCESSES
+
 SCHEDULE = "the schedule"
 
 COMMANDS: Mapping[str, Callable[[Account], object]] = {
@@ -106,7 +122,8 @@ class Planted:
     """Mistakes in the protocol, to show that the laws notice them.
 
     `published_blindly`: whatever the group has become meanwhile. `memberships_outlived`: and what a group has
-    published of a table is believed of a table that is in no group.
+    published of a table is believed of a table that is in no group. `heir_unfenced`: only the first process
+    is fenced.
     """
 
     unfenced: bool = False
@@ -114,6 +131,7 @@ class Planted:
     published_one_by_one: bool = False
     published_blindly: bool = False
     memberships_outlived: bool = False
+    heir_unfenced: bool = False
 
 
 SOUND = Planted()
@@ -136,21 +154,52 @@ PROTOCOL_FAULTS: Mapping[str, ModelFault[Planted]] = {
         Planted(memberships_outlived=True),
     ),
 }
-"""The mistakes by name."""
+"""The mistakes by name that one disturbance shows."""
+
+PAIR_FAULTS: Mapping[str, ModelFault[Planted]] = {
+    "heir-unfenced": ModelFault(
+        "A process that takes over from another one commits its refresh though its own lease has run out.",
+        Planted(heir_unfenced=True),
+    ),
+}
+"""The mistakes that two disturbances show, and none alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a process did, or what happened beside it (`of` is empty)."""
+
+    of: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.of} {self.what}" if self.of else f"  {self.what}"
+
+
+@dataclass(slots=True)
+class Step:
+    """A step of a process: its number and name, and what the process used from it to its next one."""
+
+    of: str
+    number: int
+    what: str
+    used: Used
 
 
 @dataclass(slots=True)
 class World:
     """An account with a past, and the processes that work on it.
 
-    `steps`: what they did, in order. `found`: what readers saw that they must not see. `seen`: the newest
-    data timestamp that readers saw of each table, by its identity. `replaced`: the identity of x
-    when its query was replaced, and how many refreshes it had.
+    `members`: of its group. `lines`: what happened, in order; `taken`: the steps. `found`: what readers saw
+    that they must not see. `seen`: the newest data timestamp that readers saw of each table, by its identity.
+    `replaced`: the identity of x when its query was replaced, and how many refreshes it had.
     """
 
     connection: Connection
     planted: Planted
-    steps: list[str] = field(default_factory=list)
+    members: Sequence[str] = MEMBERS
+    lines: list[Line] = field(default_factory=list)
+    taken: list[Step] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
     clock: SimulatedClock = field(default_factory=SimulatedClock)
@@ -165,30 +214,42 @@ class World:
         for name in ("r", "s"):
             self.applier.create(Table(name, (Column("a", INT), Column("b", INT))))
         self.write(10, WRITES)
-        account = self.account("maker", lambda step: None)
-        for name, query in QUERIES.items():
+        account = self.account("maker")
+        for name, query in self.queries.items():
             account.create_dynamic_table(name, query, target_lag=60 * SECOND)
         if self.planted.memberships_outlived:
             state = self.store.journal.poll()
             self.store.journal.state = _Believing(**{f.name: getattr(state, f.name) for f in fields(state)})
-        account.create_refresh_group(GROUP, ("x", "y"), "repeatable_read")
+        account.create_refresh_group(GROUP, tuple(self.members), "repeatable_read")
         self.write(20, LATER)
         self.clock.set(PERIOD)
+
+    @property
+    def queries(self) -> Mapping[str, str]:
+        """The dynamic tables: the members of the group, and d."""
+        return {name: query for name, query in QUERIES.items() if name in self.members or name == "d"}
 
     def write(self, at: int, rows: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]) -> None:
         """Commits rows of both base tables in one transaction."""
         self.clock.set(max(self.clock.time, at))
         self.applier.commit(Commit(self.clock.time, tuple(Insert(name, each) for name, each in rows)))
 
-    def account(self, process: str, step: Step) -> Account:
+    def account(
+        self,
+        process: str,
+        step: OnStep = lambda what: None,
+        use: OnUse = lambda used: None,
+    ) -> Account:
         """Returns the account as a process sees it that begins now."""
-        store = cast(Store, SteppingStore(self.store, step, fenced=not self.planted.unfenced))
-        return Account(store=store, clock=self.clock, process=process)
+        fenced = not (self.planted.unfenced or (self.planted.heir_unfenced and process != FIRST))
+        store = cast(Store, SteppingStore(self.store, step, use, fenced=fenced))
+        clock = cast(SimulatedClock, WatchedClock(self.clock, use))
+        return Account(store=store, clock=clock, process=process)
 
     def user(self, change: Callable[[Account], object]) -> None:
         """Lets a user do something, in a process that begins now; a command that is refused does nothing."""
         with suppress(DynamicTablesError):
-            change(self.account("user", lambda step: None))
+            change(self.account("user"))
         x = self.store.known.get("x")
         if isinstance(x, DynamicTable) and x.text == REPLACED and self.replaced is None:
             self.replaced = self.store.identity("x"), len(self.store.refreshes(x))
@@ -198,22 +259,28 @@ class World:
 
         `before` receives the number of each step.
         """
-        counted = itertools.count()
+        own: list[Step] = []
 
         def step(what: str) -> None:
             self.look()
             if name in self.dead:
                 # Handlers of the code that was killed do nothing any more.
                 raise Died
-            number = next(counted)
-            self.steps.append(f"{name} {number}: {what}")
+            taken = Step(name, len(own), what, Used.NOTHING if what == COMPUTE else Used.ANYTHING)
+            self.lines.append(Line(name, f"{taken.number}: {what}"))
+            own.append(taken)
+            self.taken.append(taken)
             try:
-                before(number)
+                before(taken.number)
             except Died:
                 self.dead.add(name)
                 raise
 
-        account = self.account(name, step)
+        def use(used: Used) -> None:
+            if own:
+                own[-1].used = max(own[-1].used, used)
+
+        account = self.account(name, step, use)
         try:
             if does == SCHEDULE:
                 self._runner(account).run_due()
@@ -222,7 +289,7 @@ class World:
                 with suppress(DynamicTablesError):
                     COMMANDS[does](account)
         except Died:
-            self.steps.append(f"{name} has died")
+            self.lines.append(Line(name, "has died"))
         self.look()
 
     def _runner(self, account: Account) -> Runner:
@@ -239,7 +306,7 @@ class World:
     def look(self) -> None:
         """Looks at all tables as a reader does, at any time."""
         state = self.store.journal.poll()
-        account = self.account("reader", lambda step: None)
+        account = self.account("reader")
         seen: dict[str, int] = {}
         for name, definition in self.store.known.items():
             if not isinstance(definition, DynamicTable) or state.is_moving([name]):

@@ -11,12 +11,24 @@ from click.testing import CliRunner
 
 from campaign.cli import main
 from campaign.cli.verification.protocol import FAULT_NAMES
-from campaign.verify.protocol import Broken, Interleaving, changes_at, interleavings, verified
-from campaign.verify.protocol_world import COMMANDS, PROTOCOL_FAULTS, SOUND, Planted
+from campaign.verify.protocol import (
+    ANOTHER,
+    DIES,
+    LOOKS,
+    Broken,
+    Happening,
+    Interleaving,
+    changes_at,
+    interleavings,
+    verified,
+)
+from campaign.verify.protocol_world import COMMANDS, PAIR_FAULTS, PROTOCOL_FAULTS, SCHEDULE, Planted
 from tests.depth import examples
 from tests.schemas import unlike
 
 pytestmark = pytest.mark.slow
+
+UNDISTURBED = Interleaving((), SCHEDULE)
 
 INTERLEAVINGS, CHANGES = examples(30), examples(12)
 """How many are run here, and how many of what colleagues do; `dvs verify protocol` runs all."""
@@ -34,45 +46,45 @@ def some(cases: Iterable[Interleaving], count: int) -> Sequence[Interleaving]:
 
 def broken_by(planted: Planted, kinds: Sequence[str]) -> list[Broken]:
     """Returns the laws broken by the interleavings of some kinds in which the second process does not die."""
-    steps = verified(None, planted)[1]
+    steps = verified(UNDISTURBED, planted).count
     found: list[Broken] = []
     for each in (*interleavings(steps, 0), *changes_at(steps)):
         # Once a law is broken, the rest would only take time.
-        if each.what in kinds and not found:
-            found += verified(each, planted)[0]
+        if each.happenings[0].what in kinds and not found:
+            found += verified(each, planted).broken
     return found
 
 
 def test_undisturbed_the_process_takes_many_steps_and_keeps_the_laws() -> None:
-    broken, steps = verified(None)
-    assert broken == []
-    assert steps > 20
+    ran = verified(UNDISTURBED)
+    assert ran.laws == ()
+    assert ran.count > 20
 
 
 def test_no_interleaving_breaks_a_law() -> None:
-    steps = verified(None)[1]
+    steps = verified(UNDISTURBED).count
     for each in some(interleavings(steps, 2), INTERLEAVINGS):
-        assert [found.law for found in verified(each, SOUND)[0]] == [], str(each)
+        assert verified(each).laws == (), str(each)
 
 
 def test_whatever_a_colleague_does_to_a_group_or_a_member_breaks_no_law() -> None:
-    steps = verified(None)[1]
+    steps = verified(UNDISTURBED).count
     for each in some(changes_at(steps), CHANGES):
-        assert [found.law for found in verified(each, SOUND)[0]] == [], str(each)
+        assert verified(each).laws == (), str(each)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nor_does_it_while_a_command_runs(command: str) -> None:
-    broken, steps = verified(None, SOUND, command)
-    assert broken == []
-    for each in some(changes_at(steps, command), CHANGES):
-        assert [found.law for found in verified(each, SOUND)[0]] == [], str(each)
+    ran = verified(Interleaving((), command))
+    assert ran.laws == ()
+    for each in some(changes_at(ran.count, command), CHANGES):
+        assert verified(each).laws == (), str(each)
 
 
 def test_the_command_names_every_planted_mistake() -> None:
-    assert tuple(PROTOCOL_FAULTS) == FAULT_NAMES
-    planted = [fault.model for fault in PROTOCOL_FAULTS.values()]
-    assert planted == [Planted(**{each.name: True}) for each in fields(Planted)]
+    known = {**PROTOCOL_FAULTS, **PAIR_FAULTS}
+    assert tuple(known) == FAULT_NAMES
+    assert [fault.model for fault in known.values()] == [Planted(**{f.name: True}) for f in fields(Planted)]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +92,7 @@ def test_the_command_names_every_planted_mistake() -> None:
     [
         (
             Planted(unfenced=True),
-            "its lease runs out and a second process works",
+            ANOTHER,
             "do not grow|holds|not up to date",
         ),
         (
@@ -88,8 +100,8 @@ def test_the_command_names_every_planted_mistake() -> None:
             "x is replaced by another query",
             "x was refreshed by a query that had been replaced before",
         ),
-        (Planted(claims_ignored=True), "a second process looks", "two processes refreshed . at once"),
-        (Planted(published_one_by_one=True), "it dies", "a reader saw x at"),
+        (Planted(claims_ignored=True), LOOKS, "two processes refreshed . at once"),
+        (Planted(published_one_by_one=True), DIES, "a reader saw x at"),
         (
             Planted(published_blindly=True),
             "the group is replaced by one of x and d",
@@ -108,7 +120,7 @@ def test_a_mistake_is_noticed(planted: Planted, kind: str, law: str) -> None:
 
 
 def test_the_command_shows_the_shortest_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = [Interleaving("it dies", at) for at in range(16, 24)]
+    few = [Interleaving((Happening(DIES, at),)) for at in range(16, 24)]
     monkeypatch.setattr("campaign.verify.protocol.interleavings", lambda steps, inner: few)
     monkeypatch.setattr("campaign.verify.protocol.changes_at", lambda steps, during="": ())
     result = CliRunner().invoke(main, ["verify", "protocol", "--fault", "published-one-by-one"])

@@ -1,0 +1,170 @@
+"""The protocols of refresh under any two disturbances: three processes, and a group of three members.
+
+The second disturbance may come at any step of any process: of the one that was disturbed, or of the one that
+works because of the first disturbance. What cannot differ is run once. A step that uses nothing that others
+may change commutes with whatever happens beside it, and the death of a process with a step that changes
+nothing for others. So of the places between two steps that use something shared, the last one is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import as_completed
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from campaign.lanes.spec import LaneSpec
+from campaign.lanes.workers import Worker, pool_for
+from campaign.verify.protocol import (
+    ANOTHER,
+    DIES,
+    DIES_AND_ANOTHER,
+    HAPPENINGS,
+    SUSPENDED,
+    WRITES,
+    Happening,
+    Interleaving,
+    Protocol,
+    Ran,
+    verified,
+)
+from campaign.verify.protocol_steps import COMPUTE, NO_EVENT, Used
+from campaign.verify.protocol_world import SOUND, Planted, Step
+
+MEMBERS = ("x", "y", "z")
+
+ENDS = (DIES, DIES_AND_ANOTHER, ANOTHER)
+"""What ends a process, or makes it a zombie."""
+
+BESIDE_CONTENTS = frozenset(
+    {
+        WRITES,
+        SUSPENDED,
+        "the group is dropped",
+        "the group is replaced by one of x and d",
+        "x is cloned",
+    }
+)
+"""What changes no contents that a process reads while it refreshes a table."""
+
+
+def commute(what: str, step: Step) -> bool:
+    """Whether it makes no difference that something happens just before a step or just after it."""
+    if step.used is Used.NOTHING:
+        return True
+    if what in (DIES, DIES_AND_ANOTHER):
+        return step.what in (COMPUTE, NO_EVENT)
+    return step.used is Used.CONTENTS and what in BESIDE_CONTENTS
+
+
+class Places(NamedTuple):
+    """Where something may happen: the places that are run, and how many others are as one of these."""
+
+    run: tuple[Happening, ...]
+    cut: int
+
+
+def places(steps: Sequence[Step], kinds: Iterable[str] = HAPPENINGS) -> Places:
+    """Returns all that may happen at some steps, without what is as something later."""
+    of: dict[str, list[Step]] = {}
+    for step in steps:
+        of.setdefault(step.of, []).append(step)
+    run, cut = [], 0
+    for what in kinds:
+        for own in of.values():
+            for step in own:
+                # After the last step of a process comes no other place.
+                if step is not own[-1] and commute(what, step):
+                    cut += 1
+                else:
+                    run.append(Happening(what, step.number, step.of))
+    return Places(tuple(run), cut)
+
+
+def second_places(ran: Ran) -> Places:
+    """Returns all that may happen after the first disturbance of an interleaving that was run."""
+    (first,) = ran.interleaving.happenings
+    at = next(n for n, step in enumerate(ran.steps) if (step.of, step.number) == (first.of, first.at))
+    dies = first.what in (DIES, DIES_AND_ANOTHER)
+    return places(ran.steps[at + dies :])
+
+
+class Extent(Enum):
+    """Which pairs are run: those in which a process ends or becomes a zombie, or all."""
+
+    CORE = "core"
+    ALL = "all"
+
+    def has(self, first: str, second: str) -> bool:
+        """Whether a pair is run. The core has no command of a colleague: each is run alone, as one thing."""
+        pair = {first, second}
+        return self is Extent.ALL or (bool(pair & {*ENDS}) and pair <= {*ENDS, WRITES, SUSPENDED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is run. `every`: of the pairs with one first disturbance only each n-th."""
+
+    planted: Planted = SOUND
+    extent: Extent = Extent.CORE
+    every: int = 1
+
+
+def explore(first: Happening, plan: Plan) -> Protocol:
+    """Runs a first disturbance alone, and with each second one."""
+    alone = verified(Interleaving((first,)), plan.planted, MEMBERS)
+    broken, processes = [*alone.broken], _processes(alone)
+    found = second_places(alone)
+    chosen = [each for each in found.run if plan.extent.has(first.what, each.what)][:: plan.every]
+    for second in chosen:
+        ran = verified(Interleaving((first, second)), plan.planted, MEMBERS)
+        broken += ran.broken
+        processes = max(processes, _processes(ran))
+    return Protocol(
+        interleavings=1 + len(chosen),
+        steps=alone.count,
+        broken=tuple(broken),
+        as_others=found.cut,
+        left_out=len(found.run) - len(chosen),
+        processes=processes,
+    )
+
+
+def _processes(ran: Ran) -> int:
+    return len({step.of for step in ran.steps})
+
+
+def verify_pairs(
+    plan: Plan, *, workers: int = 1, progress: Callable[[int], None] = lambda done: None
+) -> Protocol:
+    """Runs the pairs of a plan, and each of their disturbances alone."""
+    alone = verified(Interleaving(()), plan.planted, MEMBERS)
+    found = places(alone.steps)
+    firsts = [each for each in found.run if any(plan.extent.has(each.what, second) for second in HAPPENINGS)]
+    results = [Protocol(1, alone.count, tuple(alone.broken))]
+    for each in _explored(firsts, plan, workers):
+        results.append(each)
+        progress(sum(one.interleavings for one in results))
+    return Protocol(
+        interleavings=sum(each.interleavings for each in results),
+        steps=alone.count,
+        broken=tuple(broken for each in results for broken in each.broken),
+        as_others=found.cut + sum(each.as_others for each in results),
+        left_out=len(found.run) - len(firsts) + sum(each.left_out for each in results),
+        processes=max(each.processes for each in results),
+        undisturbed=1,
+    )
+
+
+def _explored(firsts: Sequence[Happening], plan: Plan, workers: int) -> Iterator[Protocol]:
+    if workers == 1:
+        yield from (explore(first, plan) for first in firsts)
+        return
+    with pool_for(LaneSpec(tier="rules"), workers, dies_by_interrupt=True) as pool:
+        for done in as_completed([pool.submit(_in_worker, first, plan) for first in firsts]):
+            yield done.result()
+
+
+def _in_worker(_: Worker, first: Happening, plan: Plan) -> Protocol:
+    return explore(first, plan)
