@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from dvs_model.analysis.analysis import Analysis
 from dvs_model.checking.enumeration import small_histories
 from dvs_model.graph import dsg
+from dvs_model.graph.dsg import Construction
 from dvs_model.graph.edges import Adjacency, Budget, edges_among
+from dvs_model.graph.facts import facts
 from dvs_model.graph.graph import Kind
 from dvs_model.graph.reading import DEFAULT, Derivations, DerivedWrites, Predicates, Reading
-from dvs_model.histories.history import History
+from dvs_model.histories.history import History, Version
 from dvs_model.notation import parse, render
 from generators.histories import SMALL, history_at
 from reference.histories import Reference
+from reference.versions import Versions
 from tests.depth import examples
 
 pytestmark = pytest.mark.slow
@@ -107,3 +112,84 @@ def test_the_closure_is_not_written_down() -> None:
         return len(Analysis(parse(" ".join(parts))).graph.tails)
 
     assert arcs(200) < 2.2 * arcs(100)
+
+
+@pytest.mark.parametrize("name", ["changed", "letter"])
+def test_long_chains_of_derivations(name: str) -> None:
+    """Up to twelve derivations over each other, with versions from all along the chain."""
+    reading, switches = READINGS[name]
+    longest = 0
+    for seed in range(examples(12)):
+        history = parse(chain_of_derivations(random.Random(seed)))
+        versions = Versions(history, ignore=False)
+        longest = max(longest, *(len(height(versions, each)) for each in versions.behind_derived))
+        drawn, due = edges(history, reading), defined(history, switches)
+        assert {unnamed(each) for each in drawn} == {unnamed(each) for each in due}, render(history)
+    assert longest >= 8
+
+
+def unnamed(edge: tuple[str, int, int, str, bool, bool]) -> tuple[object, ...]:
+    """An edge without the name of a derived object: of those through which it leads the graph names one."""
+    return tuple("" if part in ("u", "v") else part for part in edge)
+
+
+def chain_of_derivations(draw: random.Random) -> str:
+    """The text of a history: writes of x and y, refreshes of u and v from some of what there is, reads."""
+    text, made, derived = [], {"x": [], "y": []}, []  # type: tuple[list[str], dict[str, list[str]], list[str]]
+    for txn in range(1, 25):
+        obj = draw.choice("xy")
+        if txn < 4 or draw.random() < 0.35:
+            made[obj].append(f"{obj}{txn}")
+            text.append(f"w{txn}({obj}{txn}) c{txn}")
+        elif draw.random() < 0.7:
+            base = draw.sample(made["x"] + made["y"], draw.randrange(1, 3))
+            sources = {*base[: draw.randrange(2)], *derived[-1:], *draw.sample(derived, min(1, len(derived)))}
+            name = f"{draw.choice('uv')}{txn}"
+            text.append(f"d{txn}({name} | {', '.join(sorted(sources or base))}) c{txn}")
+            derived.append(name)
+        else:
+            text.append(" ".join(f"r{txn}({each})" for each in draw.sample(derived, min(2, len(derived)))))
+            text.append(f"w{txn}({obj}{txn}) c{txn}")
+            made[obj].append(f"{obj}{txn}")
+    return " ".join(text)
+
+
+def height(versions: Versions, version: Version) -> set[Version]:
+    """The derived versions behind one."""
+    return {each for each in versions.behind(version) if each in versions.behind_derived}
+
+
+STEP = "w1(x1) c1 w2(y2) a2 w3(z3.1) w3(z3.2) c3 w4(x4) c4 w5(z5) c5 d6(u6 | x1) c6 "
+"""x1 is followed by x4, z3.1 is not final, y2 is of an aborted transaction."""
+
+
+@pytest.mark.parametrize(
+    ("source", "behind", "missed"),
+    [
+        ("x1", {1}, {4}),
+        ("x4", {4}, set()),
+        ("y2", set(), set()),
+        ("z3.1", set(), set()),
+        ("z3.2", {3}, {5}),
+        ("x_init", set(), {1}),
+        ("u6", {"u6"}, {"u6"}),
+        ("u_init", set(), set()),
+    ],
+)
+def test_the_step_of_the_induction_is_what_the_code_does(
+    source: str, behind: set[int | str], missed: set[int | str]
+) -> None:
+    """The arcs of a vertex by those of its sources, whatever the arcs of these are: `Theory.encoding`."""
+    history = parse(f"{STEP} d7(v7 | {source}) c7")
+    built = Construction(facts(history), DEFAULT)
+    lower, version = Version("u", 6, 1), Version("v", 7, 1)
+    for known, expected in ((built.behind, behind), (built.missed, missed), (built.makers, behind)):
+        # The vertex of the version below stands for itself: how it is connected is the assumption.
+        known[lower] = built.result.vertex()
+        before = len(built.result.tails)
+        vertex = built.chain(known, version)
+        arcs = [*zip(built.result.tails, built.result.heads, strict=True)][before:]
+        others = {tail if head == vertex else head for tail, head in arcs}
+        assert all((head if known is built.behind else tail) == vertex for tail, head in arcs)
+        numbers = {built.result.number[txn]: txn for txn in built.facts.committed}
+        assert {numbers.get(each, "u6") for each in others} == expected

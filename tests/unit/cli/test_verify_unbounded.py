@@ -35,6 +35,13 @@ def test_a_fault_is_shown_by_its_least_world() -> None:
     assert "changes expected:" in result.output
 
 
+def test_the_theorems_are_proved_for_histories_of_any_length() -> None:
+    result = CliRunner().invoke(main, ["verify", "theorems", "--unbounded"])
+    assert result.exit_code == 0, result.output
+    assert "proved: theorem 1: no rw is lost" in result.output
+    assert "38 claims about histories of any length: passed" in result.output
+
+
 def test_what_was_not_compared_is_said() -> None:
     result = CliRunner().invoke(main, [word if word != "filter" else "window" for word in FILTER])
     lines = {line.split("  ")[0]: line for line in result.output.splitlines()}
