@@ -20,10 +20,10 @@ from dynamic_tables.differentiate.limit import on_top
 from dynamic_tables.differentiate.registry import Rules, algebra, ensure_supported, time_outside
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.frozen import checked_condition
-from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map
+from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map, holds_variant
 from dynamic_tables.plan.nodes import BoundQuery, Mark, SemiJoin, SetOperation, walk
-from dynamic_tables.plan.rewrites.compared_maps import NO_MAPS, compared_map
-from dynamic_tables.plan.types import Type
+from dynamic_tables.plan.rewrites.incomparable import NO_MAPS, NO_VARIANTS, incomparable
+from dynamic_tables.plan.types import VARIANT, Type
 from dynamic_tables.reading.text.current_time import ensure_no_time_columns
 from dynamic_tables.reading.text.parse import called_names, words_of
 from dynamic_tables.reading.text.text import TextQuery, read_text
@@ -104,7 +104,7 @@ def read_query(
     reasons = (
         time_outside(bound),
         *map(uncaptured, sources),
-        compared_map(bound),
+        incomparable(bound),
         compared_blanks(bound, text.texts, sources),
     )
     return ReadQuery(text, bound, next((reason for reason in reasons if reason is not None), None))
@@ -121,9 +121,11 @@ def uncaptured(source: Definition) -> UnsupportedError | None:
         raise TypeError(f"{source.name} is a view; its sources are captured")
     has_ids = source.identifies if isinstance(source, BaseTable) else source.incremental
     for name, type_ in source.columns:
-        if holds_map(type_) and has_ids and has_comparable_pairs(type_):
+        if type_ == VARIANT or (holds_map(type_) and has_ids and has_comparable_pairs(type_)):
             continue
-        if holds_map(type_):
+        if holds_variant(type_):
+            reason = NO_VARIANTS
+        elif holds_map(type_):
             reason = NO_MAPS
         elif not has_ids and not type_.identifies:
             reason = f"{source.name} has no row ids, and they cannot be made of such values"

@@ -13,7 +13,7 @@ from dynamic_tables.differentiate.linear import same
 from dynamic_tables.differentiate.outer_join import both_ends
 from dynamic_tables.differentiate.row_id import RowIds, concat
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
-from dynamic_tables.plan.functions import CASE, CAST, MAP_ENTRIES, MAP_FROM_ENTRIES
+from dynamic_tables.plan.functions import CANONICAL, CASE, CAST, DIGEST, MAP_ENTRIES, MAP_FROM_ENTRIES
 from dynamic_tables.plan.nested_types import has_comparable_pairs, pair_of, pairs_type, with_texts
 from dynamic_tables.plan.nodes import (
     ACTION,
@@ -32,9 +32,12 @@ from dynamic_tables.plan.nodes import (
     Values,
     columns,
 )
-from dynamic_tables.plan.types import BIGINT, FLOATING, INT, STRING, Columns as Columns
+from dynamic_tables.plan.types import BIGINT, FLOATING, INT, STRING, VARIANT, Columns as Columns
 
 OTHER = "$OTHER_"
+
+ANY = "$ANY_"
+"""Of VARIANTs with one canonical text, the one that stands for all."""
 
 
 def named(schema: Columns) -> tuple[tuple[str, Col], ...]:
@@ -79,8 +82,10 @@ def comparable(column: Col) -> Expr:
     """Returns what is compared instead of a column: for a MAP the array of its pairs, for a float its text.
 
     Spark compares no maps. The order of the pairs counts, because functions such as `map_keys` show it. As
-    texts, -0.0 and 0.0 differ.
+    texts, -0.0 and 0.0 differ. Of a VARIANT it is the canonical text (`plan.variants`).
     """
+    if column.type == VARIANT:
+        return Fn(CANONICAL, (column,), STRING)
     pair = pair_of(column.type)
     if pair is None or not has_comparable_pairs(column.type):
         return exact(column)
@@ -102,6 +107,8 @@ def _from_comparable(column: Col) -> Expr:
     compared = comparable(column)
     if compared is column:
         return column
+    if column.type == VARIANT:
+        return Col(ANY + column.name, VARIANT)
     pair = pair_of(column.type)
     values = column.type if pair is None else pairs_type(pair)
     value: Expr = Col(column.name, compared.type)
@@ -116,8 +123,10 @@ def identify(source: str, at: At, schema: Columns, row_ids: RowIds) -> Plan:
     depend on its rows alone, and the same rows have the same ids at both ends of an interval.
     """
     leaf = Leaf(f"{leaf_name(source, at)}/rows", named(schema))
-    numbered = Numbered(leaf, tuple(map(exact, columns(leaf))), "$OCCURRENCE")
-    row_id = row_ids.occurrence(columns(leaf), Col("$OCCURRENCE", INT))
+    numbered = Numbered(leaf, tuple(map(comparable, columns(leaf))), "$OCCURRENCE")
+    # A VARIANT may be long, and is in the id as 64 digits of a hash.
+    framed = [Fn(DIGEST, (c,), STRING) if c.type == VARIANT else c for c in columns(leaf)]
+    row_id = row_ids.occurrence(framed, Col("$OCCURRENCE", INT))
     # In ids -0.0 is 0.0, but here rows that differ in nothing else are numbered apart (`exact`). So the id
     # also says which columns hold -0.0, or two different rows would have one id.
     marks = (
@@ -139,7 +148,9 @@ def consolidate(changes: Plan) -> Plan:
     keys = tuple((c.name, comparable(c)) for c in columns(changes) if c.name != ACTION)
     net = Col("$NET", BIGINT)
     zero = Lit(0, BIGINT)
-    summed = Aggregate(changes, keys, ((net.name, Agg("SUM", weight, False, BIGINT)),))
+    variants = (c for c in columns(changes) if c.type == VARIANT)
+    kept = ((ANY + c.name, Agg("ANY_VALUE", c, False, VARIANT)) for c in variants)
+    summed = Aggregate(changes, keys, ((net.name, Agg("SUM", weight, False, BIGINT)), *kept))
     surviving = Filter(summed, boolean("<>", net, zero))
     # A net count above one is a fault of a rule. It becomes two rows: enough for the validation to see a
     # duplicate, and few even if the count is large.

@@ -29,6 +29,7 @@ from dynamic_tables.plan.types import (
     common_of,
     decimal,
 )
+from dynamic_tables.plan.variants import canonical, elements
 
 TypeRule = Callable[[tuple[Type, ...]], Type | None]
 
@@ -164,6 +165,14 @@ MAP_ENTRIES = "map_entries"
 MAP_FROM_ENTRIES = "map_from_entries"
 """The MAP of pairs, in their order."""
 
+CANONICAL = "canonical"
+"""The text that stands for a VARIANT where rows are compared, and `DIGEST` where it is a part of an id."""
+
+DIGEST = "digest"
+
+VARIANT_ELEMENTS = "variant_elements"
+"""The array of keys and values of a VARIANT, for `variant_explode`."""
+
 FAIL = "raise_error"
 """Fails with a message, as a scalar subquery of several rows does."""
 
@@ -177,6 +186,9 @@ INTERNAL: Mapping[str, Function] = {
     FIELD: Function(lambda types: None, "{0}[{1}]"),
     MAP_ENTRIES: Function(lambda types: None, "map_entries({0})"),
     MAP_FROM_ENTRIES: Function(lambda types: None, "map_from_entries({0})"),
+    CANONICAL: Function(lambda types: None, canonical("{0}")),
+    DIGEST: Function(lambda types: None, f"sha2({canonical('{0}')}, 256)"),
+    VARIANT_ELEMENTS: Function(lambda types: None, elements("{0}")),
     FAIL: Function(lambda types: None, "raise_error({0})", "error({0})"),
     NOW: Function(lambda types: None, "current_timestamp()"),
     NOW_AT_T0: Function(lambda types: None, "time_at_t0()"),

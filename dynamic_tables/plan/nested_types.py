@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from dynamic_tables.plan.types import FLOATING, STRING, Columns, Kind, Type, decimal
+from dynamic_tables.plan.types import FLOATING, STRING, VARIANT, Columns, Kind, Type, decimal
 
 OPENING, CLOSING = "<(", ">)"
 
@@ -32,6 +32,12 @@ def pair_of(map_: Type) -> tuple[Type, Type] | None:
 def holds_map(type_: Type) -> bool:
     """Whether values of a type are maps or hold maps; Spark compares neither."""
     return "map<" in str(type_).lower()
+
+
+def holds_variant(type_: Type) -> bool:
+    """Whether values of a nested type hold values of type VARIANT, at any depth."""
+    parts = (element_of(type_), *(pair_of(type_) or ()), *(part for _, part in fields_of(type_) or ()))
+    return any(part is not None and (part == VARIANT or holds_variant(part)) for part in parts)
 
 
 def has_comparable_pairs(type_: Type) -> bool:

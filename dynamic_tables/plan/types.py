@@ -73,6 +73,8 @@ BINARY = Type(Kind.BINARY)
 DATE = Type(Kind.DATE)
 TIMESTAMP_NTZ = Type(Kind.TIMESTAMP_NTZ)
 TIMESTAMP = Type(Kind.TIMESTAMP)
+VARIANT = Type(Kind.OTHER, name="variant")
+"""A value that carries its own type, such as a JSON document; Spark compares none with another."""
 
 MAX_PRECISION = 38
 INTEGRAL = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT)

@@ -13,10 +13,17 @@ from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Col, Expr, Fn, text, walk
-from dynamic_tables.plan.functions import FIELD, MAP_ENTRIES, PASSED
-from dynamic_tables.plan.nested_types import element_of, fields_of, pair_of, pairs_type, struct_type
+from dynamic_tables.plan.functions import FIELD, MAP_ENTRIES, PASSED, VARIANT_ELEMENTS
+from dynamic_tables.plan.nested_types import (
+    array_type,
+    element_of,
+    fields_of,
+    pair_of,
+    pairs_type,
+    struct_type,
+)
 from dynamic_tables.plan.nodes import Explode, Plan, Project, columns
-from dynamic_tables.plan.types import INT, Columns, Type
+from dynamic_tables.plan.types import INT, STRING, VARIANT, Columns, Type
 from dynamic_tables.reading.text.parse import function_name, parts
 from dynamic_tables.reading.text.spark_text import SparkText
 from dynamic_tables.reading.values.aggregates import aggregate_of
@@ -24,6 +31,9 @@ from dynamic_tables.reading.values.bind_expression import ExpressionBinder
 from dynamic_tables.reading.values.scope import Names, Outputs, Scope, listed
 
 NAMES = ("explode", "posexplode", "inline")
+OF_VARIANTS = "variant_explode"
+"""The function that makes a row of each element of a VARIANT; it stands in FROM only."""
+
 OUTER = "_outer"
 """The end of the name of a function that pads a row whose array has no elements."""
 
@@ -49,7 +59,7 @@ def exploding(node: exp.Expr) -> Exploding | None:
         return None
     written = function_name(node)
     name = written.removesuffix(OUTER)
-    if name not in NAMES:
+    if name not in (*NAMES, OF_VARIANTS):
         if isinstance(node, exp.UDTF):
             raise UnsupportedError(f"function {written}", "of those that make rows, explode and inline do")
         return None
@@ -57,6 +67,12 @@ def exploding(node: exp.Expr) -> Exploding | None:
     if len(args) != 1:
         raise DefinitionError(f"{written} of {len(args)} arguments; it takes one array")
     return Exploding(name, written.endswith(OUTER), args[0])
+
+
+def ensure_in_from(call: Exploding) -> None:
+    """Raises DefinitionError: to Spark, the function is one of FROM only, and stands elsewhere."""
+    if call.name == OF_VARIANTS:
+        raise DefinitionError(f"{call.name} stands in FROM: write FROM r, LATERAL {call.name}(r.v) AS e")
 
 
 def exploded(names: Names, plan: Plan, scope: Scope, call: Exploding, *, outer: bool) -> tuple[Plan, Outputs]:
@@ -73,7 +89,8 @@ def exploded(names: Names, plan: Plan, scope: Scope, call: Exploding, *, outer: 
     result, position, outputs = _with_elements(names, plan, array, element, shown, outer or call.outer)
     if floats:
         names.float_aggregates.update(column.name for _, column in outputs)
-    return result, ((("pos", position), *outputs) if call.name == "posexplode" else outputs)
+    shows_position = call.name in ("posexplode", OF_VARIANTS)
+    return result, ((("pos", position), *outputs) if shows_position else outputs)
 
 
 def inlined(names: Names, plan: Plan, array: Expr, fields: Columns) -> tuple[Plan, Outputs]:
@@ -101,7 +118,13 @@ def _with_elements(
 def _elements(call: Exploding, array: Expr) -> tuple[Expr, Type, Columns | None]:
     """Returns an array, the type of its elements, and the fields that are shown instead of them, if any."""
     element, pair = element_of(array.type), pair_of(array.type)
-    if call.name == "inline":
+    if call.name == OF_VARIANTS:
+        if array.type == VARIANT:
+            fields = (("key", STRING), ("value", VARIANT))
+            type_ = struct_type(fields)
+            return Fn(VARIANT_ELEMENTS, (array,), array_type(type_)), type_, fields
+        wanted = "a VARIANT"
+    elif call.name == "inline":
         fields = None if element is None else fields_of(element)
         if element is not None and fields is not None:
             return array, element, fields
@@ -136,6 +159,7 @@ def with_lateral_views(names: Names, plan: Plan, scope: Scope, node: exp.Select)
             raise UnsupportedError(
                 f"LATERAL VIEW of {function_name(view.this)}", "it makes no rows of arrays"
             )
+        ensure_in_from(call)
         plan, outputs = exploded(names, plan, scope, call, outer=bool(view.args.get("outer")))
         scope = beside(scope, view.alias, listed(outputs, view.args.get("alias")))
     return plan, scope
@@ -157,6 +181,8 @@ def with_exploded_items(
     calls = [exploding(_called(item)) for item in node.expressions]
     if not any(calls):
         return plan, scope, node
+    for call in filter(None, calls):
+        ensure_in_from(call)
     if any(node.args.get(name) for name in ("group", "having", "qualify")) or any(
         _over_rows(node.expressions)
     ):

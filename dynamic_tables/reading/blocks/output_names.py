@@ -20,6 +20,11 @@ def own_name(item: exp.Expr, query: exp.Expr) -> str:
     its own text as its name in Spark.
     """
     inner = item.unnest()
+    value = inner.this.unnest() if isinstance(inner, exp.Cast) else inner
+    if isinstance(value, exp.JSONExtract):
+        # `payload:a.b[0]` has the name of the last key of its path.
+        keys = [part.name for part in value.expression.find_all(exp.JSONPathKey)]
+        return keys[-1] if keys else ""
     if isinstance(inner, exp.Column):
         # A column of ours in parentheses stands for a query in the select list.
         return "" if inner is not item and inner.table.startswith("$") else str(inner.name)

@@ -6,13 +6,18 @@ than Spark sees would be maintained with other rows. Each method names the form 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parser import Parser
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import TokenType
+
+from dynamic_tables.errors import UnsupportedError
 
 RangeParser = Callable[[Parser, exp.Expr | None], exp.Expr | None]
 
@@ -79,6 +84,66 @@ def _of_now(args: list[exp.Expr]) -> exp.Expr:
     return exp.Anonymous(this="unix_timestamp", expressions=args or [exp.CurrentTimestamp()])
 
 
+UNITS = frozenset("YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND".split())
+"""Units of time that other dialects write as words where Spark wants a text."""
+
+DURATION = re.compile(r"\s*\d+\s+(day|hour|minute|second)s?\s*", re.IGNORECASE)
+"""Texts that other dialects compare with a difference of times."""
+
+
+def _trunc(args: list[exp.Expr]) -> exp.Expr:
+    """Returns DATE_TRUNC, whose unit may be a word: `date_trunc(hour, t)`."""
+    word = args[0].name if args and isinstance(args[0], exp.Column) and not args[0].table else ""
+    unit = [exp.Literal.string(word)] if word.upper() in UNITS else args[:1]
+    return exp.Anonymous(this="date_trunc", expressions=[*unit, *args[1:]])
+
+
+def _beside_difference(value: exp.Expr | None, other: exp.Expr | None) -> exp.Expr | None:
+    """Returns a text as an interval where it is compared with a difference: `a - b > '10 minutes'`.
+
+    Spark refuses the text there; of numbers it would fail to make one of it.
+    """
+    text = value.name if isinstance(value, exp.Literal) and value.is_string else ""
+    if other is None or not isinstance(other.unnest(), exp.Sub) or not DURATION.fullmatch(text):
+        return value
+    return exp.Interval(this=exp.Literal.string(text.strip()))
+
+
+def spelt_for_spark(text: str) -> str:
+    """Returns a query that Spark refuses with the units and durations of other dialects as Spark writes them.
+
+    Example: `date_trunc(hour, t)` is `date_trunc('hour', t)`, and `a - b > '1 hour'` has INTERVAL '1 hour'.
+    """
+    tokens = SparkText().tokenize(text)
+    places: list[tuple[int, int, str]] = []
+    for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        called = before.text.lower() == "date_trunc" and token.token_type is TokenType.L_PAREN
+        if called and after.text.upper() in UNITS and after.token_type is not TokenType.STRING:
+            places.append((after.start, after.end, f"'{after.text}'"))
+    for before, token in pairwise(tokens):
+        compares = before.token_type in SparkText.Parser.COMPARISONS
+        if compares and token.token_type is TokenType.STRING and DURATION.fullmatch(token.text):
+            places.append((token.start, token.end, f"INTERVAL '{token.text.strip()}'"))
+    for start, end, new in sorted(places, reverse=True):
+        text = text[:start] + new + text[end + 1 :]
+    return text
+
+
+def _path(path: exp.Expr) -> str:
+    """Returns the path of `value:a.b[0]` as `variant_get` takes it: `$.a.b[0]`."""
+    parts = ["$"]
+    for part in path.expressions[1:]:
+        if isinstance(part, exp.JSONPathSubscript) and isinstance(part.this, int):
+            parts.append(f"[{part.this}]")
+        elif isinstance(part, exp.JSONPathKey) and isinstance(part.this, str):
+            plain = re.fullmatch(r"\w+", part.this, re.ASCII)
+            quote = '"' if "'" in part.this else "'"
+            parts.append(f".{part.this}" if plain else f"[{quote}{part.this}{quote}]")
+        else:
+            raise UnsupportedError(f"{part} in a path of a VARIANT")
+    return "".join(parts)
+
+
 def _with_unit(name: str) -> Callable[[list[exp.Expr]], exp.Expr]:
     """Returns what builds a function of a unit, a number and a time: the unit is a word and no column."""
 
@@ -108,6 +173,9 @@ class SparkText(Spark):
         (Spark's grammar SqlBaseParser.g4: booleanExpression, valueExpression, predicate.)
         """
 
+        # `payload:a.b[0]` is the value at a path of a VARIANT.
+        COLON_IS_VARIANT_EXTRACT = True
+        COLON_CHAIN_IS_SINGLE_EXTRACT = False
         # `GROUP BY ALL UNION (SELECT ...)` is no call of a function named UNION.
         FUNC_TOKENS = SparkParser.FUNC_TOKENS - {TokenType.UNION}
         FUNCTIONS = {  # noqa: RUF012
@@ -115,6 +183,7 @@ class SparkText(Spark):
             "DATE_SUB": _days_before,
             **{name.upper(): _with_unit(name) for name in ("dateadd", "timestampadd", "timestampdiff")},
             "UNIX_TIMESTAMP": _of_now,
+            "DATE_TRUNC": _trunc,
             "EVERY": exp.LogicalAnd.from_arg_list,
             "MEAN": exp.Avg.from_arg_list,
             "SOME": exp.LogicalOr.from_arg_list,
@@ -159,7 +228,9 @@ class SparkText(Spark):
             this = self._parse_bitwise()
             while self._match_set(self.COMPARISONS):
                 kind, comments = self.COMPARISONS[self._prev.token_type], self._prev_comments
-                this = self.expression(kind(this=this, expression=self._parse_bitwise()), comments=comments)
+                other = self._parse_bitwise()
+                sides = _beside_difference(this, other), _beside_difference(other, this)
+                this = self.expression(kind(this=sides[0], expression=sides[1]), comments=comments)
             return this
 
         def _parse_bitwise(self) -> exp.Expr | None:
@@ -271,3 +342,13 @@ class SparkText(Spark):
 
         def _parse_is_rhs(self, distinct: bool = False) -> exp.Expr | None:
             return self._parse_compared() if distinct else super()._parse_is_rhs()
+
+    class Generator(SparkGenerator):
+        """A writer that writes `payload:a` as VARIANT_GET; sqlglot would read the text of a JSON document."""
+
+        TRANSFORMS = {  # noqa: RUF012
+            **SparkGenerator.TRANSFORMS,
+            exp.JSONExtract: lambda self, node: self.func(
+                "VARIANT_GET", node.this, exp.Literal.string(_path(node.expression))
+            ),
+        }

@@ -23,7 +23,7 @@ from dynamic_tables.definition import (
 )
 from dynamic_tables.errors import CorruptTable
 from dynamic_tables.plan.dialects import SPARK
-from dynamic_tables.plan.types import BIGINT, FLOAT, INT, SMALLINT, TINYINT, Kind, Type, decimal
+from dynamic_tables.plan.types import BIGINT, FLOAT, INT, SMALLINT, TINYINT, VARIANT, Kind, Type, decimal
 from dynamic_tables.store.log.log import TableMetadata, decoding
 
 DEFINITION = "dvs.definition"
@@ -51,6 +51,7 @@ DELTA_TYPES: Mapping[str, Type] = {
     "integer": INT,
     "long": BIGINT,
     "real": FLOAT,
+    "variant": VARIANT,
 }
 """Types by their names in SQL and in Delta's schema, except DECIMAL."""
 

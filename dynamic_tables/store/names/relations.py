@@ -18,6 +18,7 @@ from dynamic_tables.errors import StoreError
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.store.names.texts import no_rows
 from dynamic_tables.store.port import Relation
+from dynamic_tables.store.rows.arrow_frames import arrow_rows, holds_nested_variants
 from dynamic_tables.store.sizes import SIZES, Sizes
 from dynamic_tables.store.spark.spark_errors import store_errors
 
@@ -72,7 +73,7 @@ class SparkRelation:
         """Returns all rows as an Arrow table. Raises StoreError."""
         if self.arrow is None:
             with store_errors():
-                self.arrow = self.frame.toArrow()
+                self.arrow = arrow_rows(self.frame)
         return self.arrow
 
     def rows(self) -> Sequence[tuple[object, ...]]:
@@ -117,6 +118,8 @@ class Workspace:
         most = self.sizes.literal_rows if most is None else most
         with store_errors():
             schema = frame.schema
+            if holds_nested_variants(frame):
+                return None
             try:
                 to_arrow_schema(schema, error_on_duplicated_field_names_in_struct=True, timezone="UTC")
             except (PySparkException, ValueError):
@@ -125,7 +128,7 @@ class Workspace:
             # By Arrow, which keeps every value. Rows of Java objects lose values: `java.sql.Date` has no
             # day from 5 to 14 October 1582, a map of more than four pairs loses their order, and a string
             # its bytes that are no UTF-8. One partition, so that one job reads the rows.
-            rows = frame.coalesce(1).limit(most + 1).toArrow()
+            rows = arrow_rows(frame.coalesce(1).limit(most + 1))
             if rows.num_rows > most:
                 return None
             # By the schema of the frame: to Spark a STRING column may be a CHAR(n), which its metadata tells.
@@ -141,10 +144,14 @@ class Workspace:
     def medium(self, frame: DataFrame) -> SparkRelation | None:
         """Returns computed rows as literals, or None for more than `changed_rows` or `changed_bytes`.
 
-        The size is estimated before the rows are fetched: 8 bytes for each value, and the bytes of texts.
+        The size is estimated before the rows are fetched: 8 bytes for each value, and the bytes of texts and
+        of VARIANTs as JSON.
         """
-        texts = [field.name for field in frame.schema.fields if field.dataType.simpleString() == "string"]
-        lengths = [f"COALESCE(SUM(OCTET_LENGTH({SPARK.identifier(name)})), 0)" for name in texts]
+        typed = (
+            (SPARK.identifier(field.name), field.dataType.simpleString()) for field in frame.schema.fields
+        )
+        texts = [{"string": name, "variant": f"to_json({name})"}.get(type_, "") for name, type_ in typed]
+        lengths = [f"COALESCE(SUM(OCTET_LENGTH({each})), 0)" for each in texts if each]
         with store_errors():
             (count, size) = frame.selectExpr("COUNT(*)", " + ".join(["0", *lengths])).collect()[0]
         size += 8 * count * len(frame.columns)

@@ -232,7 +232,8 @@ def column_type(name: str, text: str) -> Type:
     if type_ is None:
         raise DefinitionError(
             f"column {name}: type {text} is not supported; use TINYINT, SMALLINT, INT, BIGINT, DECIMAL(p,s), "
-            "FLOAT, DOUBLE, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, ARRAY, MAP or STRUCT"
+            "FLOAT, DOUBLE, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, VARIANT, ARRAY, MAP or "
+            "STRUCT"
         )
     return type_
 

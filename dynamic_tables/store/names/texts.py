@@ -17,6 +17,7 @@ from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.types import Type
 from dynamic_tables.reading.blocks.grouping import UNNAMED
 from dynamic_tables.reading.text.current_time import at_time
+from dynamic_tables.reading.text.spark_text import spelt_for_spark
 from dynamic_tables.reading.text.text import read_text
 from dynamic_tables.store.names.catalog import parse_type
 from dynamic_tables.store.spark.spark_errors import store_errors
@@ -50,15 +51,26 @@ def text_frame(
         if name not in bound and isinstance(definition, View):
             bound[name] = analysed(definition.text)
 
+    from pyspark.errors import AnalysisException
+
+    def spark_sql(written: str) -> DataFrame:
+        try:
+            return session.sql(written)
+        except AnalysisException:
+            spelt = spelt_for_spark(written)
+            if spelt == written:
+                raise
+            return session.sql(spelt)
+
     def analysed(current: str) -> DataFrame:
         names = read_text(current, definitions).names
         for name in names:
             bind(name)
         with _views(session, {name: bound[name] for name in names}):
             timed = at_time(current, time)
-            frame = session.sql(timed)
+            frame = spark_sql(timed)
             # Spark names a column without an alias by its text, which must not change with the time.
-            return frame if timed == current else frame.toDF(*session.sql(current).columns)
+            return frame if timed == current else frame.toDF(*spark_sql(current).columns)
 
     return analysed(text)
 

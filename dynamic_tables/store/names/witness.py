@@ -23,11 +23,12 @@ from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.nested_types import element_of, fields_of, pair_of
 from dynamic_tables.plan.nodes import BoundQuery, Limit, Window, walk
 from dynamic_tables.plan.time import at_times
-from dynamic_tables.plan.types import Kind, Type
+from dynamic_tables.plan.types import VARIANT, Kind, Type
 from dynamic_tables.plan.written.render import render
 from dynamic_tables.reading.blocks.grouping import UNNAMED
 from dynamic_tables.store.names.relations import SparkRelation, Workspace, for_few_rows, view_names
 from dynamic_tables.store.names.texts import schema_of, text_frame
+from dynamic_tables.store.rows.arrow_frames import arrow_rows
 from dynamic_tables.store.spark.spark_errors import one_line, store_errors
 
 if TYPE_CHECKING:
@@ -61,6 +62,9 @@ VALUES: Mapping[Kind, Sequence[str]] = {
     Kind.TIMESTAMP: ("TIMESTAMP '2024-01-31 00:00:00'", "NULL", "TIMESTAMP '2024-02-29 23:59:59.5'"),
 }
 """Values as Spark's SQL has them, by kind; those of nested types are made of these."""
+
+DOCUMENTS = ('{"a":1,"b":[1,null,{"a":"x"}]}', "1", "null", "[]", '{"b":{"a":2.5},"a":null}', '"2024-01-31"')
+"""Values of type VARIANT as JSON."""
 
 
 def misread(workspace: Workspace, text: str, query: BoundQuery, definitions: Mapping[str, Definition]) -> str:
@@ -132,7 +136,7 @@ def other_columns(theirs: Sequence[tuple[str, Type | str]], mine: Columns) -> st
 def rows_of(frame: DataFrame) -> Counter[str]:
     """Returns the rows of a data frame as a bag of texts. Raises StoreError."""
     with store_errors():
-        table = frame.toArrow()
+        table = arrow_rows(frame)
     try:
         rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
     except (ValueError, OverflowError) as error:
@@ -163,6 +167,8 @@ def made_up(workspace: Workspace, source: Definition, sources: int) -> SparkRela
 def nested_values(type_: Type, place: int) -> Sequence[str]:
     """Returns values of a nested type: NULL, and arrays of none, one and several elements, some equal."""
     element, fields = element_of(type_), fields_of(type_)
+    if type_ == VARIANT:
+        return (*(f"parse_json('{text}')" for text in DOCUMENTS), "NULL")
     if element is not None:
         of = [value(element, row, place) for row in range(4)]
         listed: Sequence[Sequence[str]] = (of[:2], [], [of[1], of[2], of[1]], of[3:], [of[0], of[0]])

@@ -1,7 +1,7 @@
-"""Finds queries that cannot be maintained because an operator would compare maps, which Spark refuses.
+"""Finds queries that cannot be maintained because an operator would compare what Spark does not compare.
 
-A map may be read and passed from operator to operator. It must be no key of a grouping, a partition or an
-order, and in no row that DISTINCT or a set operation compares.
+These are maps and VARIANTs. One may be read and passed from operator to operator. It must be no key of a
+grouping, a partition or an order, and in no row that DISTINCT or a set operation compares.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from dynamic_tables.errors import UnsupportedError
 from dynamic_tables.plan.expressions import Expr
-from dynamic_tables.plan.nested_types import holds_map
+from dynamic_tables.plan.nested_types import holds_map, holds_variant
 from dynamic_tables.plan.nodes import (
     Aggregate,
     BoundQuery,
@@ -24,17 +24,27 @@ from dynamic_tables.plan.nodes import (
     columns,
     walk,
 )
+from dynamic_tables.plan.types import VARIANT
 
 NO_MAPS = "Spark does not compare maps"
 """The reason for every refusal of a map."""
 
+NO_VARIANTS = "Spark does not compare VARIANTs, and the engine compares only whole columns of this type"
+"""The reason for every refusal of a VARIANT."""
 
-def compared_map(query: BoundQuery) -> UnsupportedError | None:
-    """Returns which map is compared where the changes of a query are computed; None: none is."""
+
+def incomparable(query: BoundQuery) -> UnsupportedError | None:
+    """Returns what is compared where the changes of a query are computed, and cannot be; None: nothing."""
     for node in walk(query.plan):
         for value in _compared(node):
             if holds_map(value.type):
                 return UnsupportedError(f"a key of type {value.type}", NO_MAPS)
+            if value.type == VARIANT or holds_variant(value.type):
+                return UnsupportedError(f"a key of type {value.type}", NO_VARIANTS)
+    # The changes of the outputs are netted by their values.
+    for name, type_ in query.schema:
+        if holds_variant(type_):
+            return UnsupportedError(f"column {name} of type {type_}", NO_VARIANTS)
     return None
 
 
