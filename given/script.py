@@ -1,9 +1,9 @@
-"""SQL scripts with CREATE TABLE, CREATE VIEW and CREATE DYNAMIC TABLE, read into statements and tables."""
+"""SQL scripts with CREATE TABLE, VIEW, FUNCTION and DYNAMIC TABLE, read into statements and tables."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,13 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from given.functions import SqlFunction, function_of, written_out
 from workload.errors import WorkloadError
 from workload.scenario import RefreshMode
 from workload.schema import Column, Table
 from workload.types import SqlType, parse_type
 
-FORMS = "CREATE TABLE, CREATE VIEW or CREATE DYNAMIC TABLE"
+FORMS = "CREATE TABLE, CREATE VIEW, CREATE FUNCTION or CREATE DYNAMIC TABLE"
 
 PARTS = "__"
 """Stands between the parts of a name such as raw.sales, which is raw__sales in scenarios and reports."""
@@ -123,8 +124,18 @@ def _statements(file: Path) -> Iterator[BaseTable | WrittenDefinition]:
         for start, end, new in sorted(edits, reverse=True):
             text = text[:start] + new + "\n" * text.count("\n", start, end) + text[end:]
         parts = list(_parts(text, file))
+    functions = [function_of(tree, text, part) for _, part, tree in parts]
+    if any(functions):
+        text, kept = _without_functions(text, [part for _, part, _ in parts], functions)
+        try:
+            text = written_out(text, kept)
+        except ValueError as error:
+            raise ScriptError(f"{file}: {error}; correct the script") from error
+        parts = list(_parts(text, file))
     for place, part, tree in parts:
         written = text[part[0].start : part[-1].end + 1]
+        if isinstance(tree, exp.Create) and tree.kind == "FUNCTION":
+            raise ScriptError(f"{place}: write CREATE FUNCTION f(x TYPE, ..) RETURNS TYPE RETURN expression")
         if not isinstance(tree, exp.Create) or tree.kind not in ("TABLE", "VIEW"):
             raise ScriptError(f"{place}: {_opening(written)} is none of {FORMS}; remove the statement")
         if tree.kind == "VIEW" or _is_dynamic(tree):
@@ -136,6 +147,20 @@ def _statements(file: Path) -> Iterator[BaseTable | WrittenDefinition]:
                 f"{place}: a table is given by its columns, as in CREATE TABLE t (a INT); "
                 "write CREATE DYNAMIC TABLE for a query that is maintained"
             )
+
+
+def _without_functions(
+    text: str, parts: Sequence[Sequence[Token]], functions: Sequence[SqlFunction | None]
+) -> tuple[str, Mapping[str, SqlFunction]]:
+    """Returns a script with blanks for its CREATE FUNCTION statements, and the functions by name."""
+    kept: dict[str, SqlFunction] = {}
+    for part, function in zip(parts, functions, strict=True):
+        if function is not None:
+            kept[function.name] = function
+            start, end = part[0].start, part[-1].end + 1
+            blank = "".join(each if each == "\n" else " " for each in text[start:end])
+            text = text[:start] + blank + text[end:]
+    return text, kept
 
 
 def _parts(text: str, file: Path) -> Iterator[tuple[Place, list[Token], exp.Expr]]:

@@ -80,6 +80,21 @@ def test_a_part_of_a_name_that_is_no_word_is_read_too(tmp_path: Path) -> None:
     assert read.definitions[0].text == "SELECT `t 1`.a FROM my_db__t_1 AS `t 1`"
 
 
+def test_functions_are_written_out_where_they_are_called(tmp_path: Path) -> None:
+    text = (
+        "CREATE TABLE r (k INT, v INT);\n"
+        "CREATE FUNCTION twice(x INT) RETURNS INT\nRETURN 2 * x;\n"
+        "CREATE FUNCTION more(x INT, y INT) RETURNS BIGINT RETURN twice(x) + r.y;\n"
+        "CREATE DYNAMIC TABLE t AS SELECT k, more(v,\n twice(k)) AS w FROM r;\n"
+        "CREATE DYNAMIC TABLE u AS SELECT k FROM r;"
+    )
+    first, second = read_scripts(script(tmp_path, text)).definitions
+    twice = "CAST((2 * CAST({} AS INT)) AS INT)"
+    value = f"CAST(({twice.format('CAST(v AS INT)')} + r.y) AS BIGINT)"
+    assert first.text.replace("\n", "") == f"SELECT k, {value} AS w FROM r"
+    assert (first.place.line, second.place.line) == (5, 7)
+
+
 TABLE = "CREATE TABLE t (a INT);\n"
 REFUSED = {
     "CREATE DYNAMIC TABLE x AS SELECT a, COUNT(* FROM t;": "line 2: the statement cannot be read",
@@ -90,6 +105,11 @@ REFUSED = {
     "CREATE TABLE u (a CHAR(3));": "line 2: column a is a CHAR",
     "CREATE TABLE u (a INT, PRIMARY KEY (b));": "line 2: table u has no column b, which a key names",
     "CREATE DYNAMIC TABLE x TARGET_LAG = 'soon' AS SELECT a FROM t;": "line 2: TARGET_LAG is 'soon'",
+    "CREATE FUNCTION f(x INT) RETURN x;": "line 2: write CREATE FUNCTION f(x TYPE, ..) RETURNS TYPE",
+    "CREATE FUNCTION f(x INT) RETURNS INT RETURN x; CREATE VIEW v AS SELECT f(a, a) FROM t;": (
+        "function f takes 1 arguments, and a call has 2"
+    ),
+    "CREATE FUNCTION f(x INT) RETURNS INT RETURN f(x); CREATE VIEW v AS SELECT f(a) FROM t;": "in a circle",
     "CREATE DYNAMIC TABLE x REFRESH_MODE = SLOW AS SELECT a FROM t;": "line 2: REFRESH_MODE is SLOW",
 }
 
