@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from dynamic_tables.arguments import checked_key, checked_name, checked_text, checked_time
-from dynamic_tables.define import define, ensure_frozen_stays, hidden_columns, read_query
+from dynamic_tables.define import ReadQuery, define, ensure_frozen_stays, hidden_columns, read_query
 from dynamic_tables.definition import (
     FULL_ABOVE,
     BaseTable,
@@ -26,6 +26,7 @@ from dynamic_tables.errors import (
     RefreshFailed,
     SlowCapture,
     StoreError,
+    UnsupportedError,
 )
 from dynamic_tables.journal.events import Defined, Dropped, Granted, Privilege
 from dynamic_tables.moment import moment
@@ -38,9 +39,11 @@ from dynamic_tables.operations.operating import (
     ensure_in_order,
     with_lag,
 )
+from dynamic_tables.operations.own_functions import OwnFunctions
 from dynamic_tables.operations.reading import ensure_acyclic, sources_now
 from dynamic_tables.operations.renaming import ensure_at_rest, finish_renames
 from dynamic_tables.operations.watching import Watching
+from dynamic_tables.own_functions import is_function_statement
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.reading.text.current_time import text_reads_time
 from dynamic_tables.reading.text.text import names_in, read_text
@@ -89,7 +92,7 @@ class Description:
 
 
 @dataclass(slots=True, kw_only=True)
-class Account(Commanded, Operating, Watching, Evolving):
+class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
     """Tables over one store and one clock. Its methods may be called by several threads; they run one by one.
 
     `rules` and `protocol` are the algebra and the steps of a refresh; tests replace parts of them. `role`:
@@ -194,11 +197,17 @@ class Account(Commanded, Operating, Watching, Evolving):
     def execute(self, *statements: str) -> Mapping[str, int]:
         """Runs DML on base tables as one transaction with the commit timestamp `clock.now()`.
 
-        Returns the newest version of each table written.
+        CREATE FUNCTION and DROP FUNCTION are statements, too, each alone. Returns the newest version of each
+        table written.
         Raises DefinitionError: for a statement that is refused. Raises StoreError: for one that fails.
         After an error no statement has any effect.
         """
         with self.lock:
+            if any(map(is_function_statement, statements)):
+                if len(statements) > 1:
+                    raise DefinitionError("CREATE FUNCTION and DROP FUNCTION are executed one at a time")
+                self.run_function_statement(statements[0])
+                return {}
             return self._writable().write(statements)
 
     def end_unfinished(self, *, keep: bool) -> Sequence[int]:
@@ -226,6 +235,7 @@ class Account(Commanded, Operating, Watching, Evolving):
             view = View(self.new_name(name) if old is None else old.name, query)
             definitions = self.store.definitions()
             ensure_acyclic(definitions, view.name, query)
+            self.use_functions(read_text(query, definitions).texts)
             read_query(query, definitions, self.rules, self._analyzer)
             ensure_in_order(self, {**definitions, view.name: view})
             if old is None:
@@ -289,6 +299,7 @@ class Account(Commanded, Operating, Watching, Evolving):
             # A table of the name may have been dropped while others read it.
             ensure_acyclic(self.store.definitions(), name, query)
             mode, lag = RefreshMode.of(refresh_mode), read_lag(name, target_lag, self.minimum_lag)
+            marks, changing = self.use_functions(read_text(query, self.store.definitions()).texts)
             table, bound = define(
                 name,
                 query,
@@ -299,7 +310,9 @@ class Account(Commanded, Operating, Watching, Evolving):
                 full_above=full_above,
                 frozen_where=frozen_where,
                 backfill_from=backfill_from.lower(),
+                changing=changing,
             )
+            table = replace(table, expanded=table.expanded + marks)
             if old is not None and self.store.refreshes(old, edited=True):
                 ensure_frozen_stays(old, table)
             ensure_in_order(self, {**self.store.definitions(), name: table})
@@ -435,7 +448,7 @@ class Account(Commanded, Operating, Watching, Evolving):
                 f"the query of {table.name} has other columns now, which would change its frozen part; "
                 f"create another table with backfill_from={table.name!r}"
             )
-        expanded = fingerprint(below[0], columns, sources.values())
+        expanded = fingerprint(below[0], columns, sources.values()) + str(below[1][-1])
         keeps_state = table.incremental and not table.frozen_where
         state = hidden_columns(bound, self.rules) if keeps_state else ()
         return Refreshing(
@@ -465,7 +478,9 @@ class Account(Commanded, Operating, Watching, Evolving):
                     f"or replace {table.name}"
                 )
             sources[source] = definition
-        return sources, (read_text(table.text, definitions).texts, (*sources.values(), table.columns))
+        texts = read_text(table.text, definitions).texts
+        marks, changing = self.use_functions(texts)
+        return sources, (texts, (*sources.values(), table.columns, changing is None, marks))
 
     def _read(
         self, table: DynamicTable, definitions: Mapping[str, Definition]
@@ -475,18 +490,23 @@ class Account(Commanded, Operating, Watching, Evolving):
             names = read_text(table.text, definitions).names
             return None, self._analyzer.columns_of_text(table.text, names)
         read = read_query(table.text, definitions, self.rules, self._analyzer)
-        if not table.incremental or read.unsupported is None:
+        unsupported = self._unsupported(read)
+        if not table.incremental or unsupported is None:
             return read.bound, table.columns if read.bound is None else read.bound.schema
         # What it reads was changed, so that the changes of the query cannot be computed any more.
         if table.mode is RefreshMode.INCREMENTAL or self._analyzer is None:
-            reason = f"{table.name} cannot be INCREMENTAL any more: {read.unsupported}"
+            reason = f"{table.name} cannot be INCREMENTAL any more: {unsupported}"
             raise DefinitionError(f"{reason}; replace it, or what it reads")
         return None, self._analyzer.columns_of_text(table.text, read.text.names)
 
     def _not_maintained(self, table: DynamicTable, definitions: Mapping[str, Definition]) -> DynamicTable:
         """Returns an AUTO table as a FULL one, with the reason."""
         read = read_query(table.text, definitions, self.rules, self._analyzer)
-        return replace(table, incremental=False, reason=str(read.unsupported), state=())
+        return replace(table, incremental=False, reason=str(self._unsupported(read)), state=())
+
+    def _unsupported(self, read: ReadQuery) -> UnsupportedError | None:
+        """Returns why a query cannot be maintained, its functions included; None where it can."""
+        return self.use_functions(read.text.texts)[1] or read.unsupported
 
     @property
     def _analyzer(self) -> TextAnalyzer | None:

@@ -169,10 +169,12 @@ def define(
     full_above: float = FULL_ABOVE,
     frozen_where: str = "",
     backfill_from: str = "",
+    changing: UnsupportedError | None = None,
 ) -> tuple[DynamicTable, BoundQuery | None]:
     """Returns a dynamic table over the relations of a store, with the plan that serves its refreshes.
 
-    Nothing is stored. There is no plan where Spark runs the text.
+    Nothing is stored. There is no plan where Spark runs the text. `changing`: why the value of a function in
+    it may change without its sources; None: there is none.
 
     Raises DefinitionError: for a query or an option that makes no sense.
     Raises UnsupportedError: for INCREMENTAL over a query without a plan, or for a query without a plan in a
@@ -181,8 +183,9 @@ def define(
     checked_share(full_above, name)
     definitions = store.definitions()
     analyzer = store if isinstance(store, TextAnalyzer) else None
-    read = read_query(query, definitions, rules, analyzer, compared=mode is not RefreshMode.FULL)
-    unsupported = read.unsupported
+    compared = mode is not RefreshMode.FULL and changing is None
+    read = read_query(query, definitions, rules, analyzer, compared=compared)
+    unsupported = changing or read.unsupported
     if unsupported is None and read.bound is not None and mode is not RefreshMode.FULL:
         try:
             ensure_no_ties(read.bound, store, rules)

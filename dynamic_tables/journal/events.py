@@ -200,6 +200,29 @@ class Revoked(Happened):
     privilege: Privilege
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionDefined(Happened):
+    """A function of one's own was made or replaced, as `own_functions.OwnFunction` describes it.
+
+    `digest`: of its source when it was.
+    """
+
+    name: str
+    sql: bool
+    parameters: str
+    body: str
+    returns: str
+    immutable: bool
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionDropped(Happened):
+    """A function of one's own is gone."""
+
+    name: str
+
+
 Event = (
     Claimed
     | Released
@@ -219,6 +242,8 @@ Event = (
     | Defined
     | Granted
     | Revoked
+    | FunctionDefined
+    | FunctionDropped
 )
 
 KINDS: Mapping[str, type[Event]] = {kind.__name__: kind for kind in Event.__args__}

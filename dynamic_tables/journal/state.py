@@ -11,6 +11,8 @@ from dynamic_tables.journal.events import (
     Defined,
     Dropped,
     Event,
+    FunctionDefined,
+    FunctionDropped,
     Granted,
     GroupCreated,
     GroupDropped,
@@ -107,7 +109,7 @@ class Operations:
     `dropped`: what was known of the tables that may come back. `moving`: names that are being changed, by
     id, each with the number of its `Renamed` so far. `memberships`: the data timestamps that readers see of
     each table that is in a group now; `published` asks for them. `created`: how many dynamic tables were
-    made.
+    made. `functions`: those of one's own.
     """
 
     tables: dict[str, TableOperations] = field(default_factory=dict)
@@ -117,6 +119,7 @@ class Operations:
     moving: dict[str, tuple[Moving, int]] = field(default_factory=dict)
     memberships: dict[str, list[int]] = field(default_factory=dict)
     created: int = 0
+    functions: dict[str, FunctionDefined] = field(default_factory=dict)
 
     def of(self, table: str) -> TableOperations:
         """Returns what is known of a table."""
@@ -166,6 +169,10 @@ class Operations:
                 self._apply_to_group(event)
             case Granted() | Revoked():
                 self._apply_to_rights(event)
+            case FunctionDefined(name=name):
+                self.functions[name] = event
+            case FunctionDropped(name=name):
+                self.functions.pop(name, None)
             case _:
                 assert_never(event)
 
@@ -314,6 +321,7 @@ class Operations:
             "moving": moving,
             "memberships": {name: list(seen) for name, seen in self.memberships.items()},
             "created": self.created,
+            "functions": [to_json(function) for function in self.functions.values()],
         }
 
     @staticmethod
@@ -340,4 +348,9 @@ class Operations:
         }
         memberships = {member: [*map(int, published.get(member, ()))] for member in members}
         newest, created = int(data["newest"]), int(data.get("created", 0))
-        return Operations(tables, dropped, groups, newest, moving, memberships, created)
+        functions: dict[str, FunctionDefined] = {}
+        for event in data.get("functions", ()):
+            function = from_json(event)
+            assert isinstance(function, FunctionDefined)
+            functions[function.name] = function
+        return Operations(tables, dropped, groups, newest, moving, memberships, created, functions)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from dynamic_tables.definition import Definition, DynamicTable
 from dynamic_tables.journal.events import Trigger
+from dynamic_tables.own_functions import OwnFunction
 from dynamic_tables.refresh.execute import Refreshing, RefreshResult
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.schedule.failing import FailureRule
@@ -68,6 +69,15 @@ class Operated(Protocol):
 
     def note_definition(self, table: DynamicTable, *, created: bool = False) -> None:
         """Writes a new definition into the journal; `created`: that of a new table."""
+
+    def functions(self) -> Mapping[str, OwnFunction]:
+        """Returns the functions of the account by name."""
+
+    def define_function(self, function: OwnFunction, *, replace: bool) -> None:
+        """Checks a function against Spark and stores it. Raises DefinitionError."""
+
+    def drop_function(self, name: str) -> None:
+        """Removes a function. Raises DefinitionError."""
 
     def forget(self, name: str) -> None:
         """Forgets what was computed for a table whose definition changes."""

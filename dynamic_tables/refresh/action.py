@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dynamic_tables.own_functions import changed_functions
 from dynamic_tables.store.port import Action
 from dynamic_tables.versions import Frontier, SourceVersion
 
@@ -45,6 +46,9 @@ def decide(
 
 def _evolution(before: Frontier, after: Frontier) -> str:
     """Returns what makes the old contents useless as a start for an interval; empty if nothing does."""
+    changed = changed_functions(before.definition, after.definition)
+    if changed:
+        return f"function {changed[0]} changed"
     if before.definition != after.definition:
         return "the definition, or a view in it, changed"
     for name, source in after.sources.items():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
 from dynamic_tables.differentiate.apply import OPERATION
 from dynamic_tables.errors import CorruptTable, DefinitionError
+from dynamic_tables.own_functions import Loaded
 from dynamic_tables.plan.dialects import SPARK, Dialect
 from dynamic_tables.plan.nodes import BoundQuery, Plan
 from dynamic_tables.plan.types import INT, STRING, Type
@@ -40,6 +41,7 @@ from dynamic_tables.store.spark.attached import place_of
 from dynamic_tables.store.spark.commit_settings import commit_settings
 from dynamic_tables.store.spark.on_demand import is_waiting, on_demand
 from dynamic_tables.store.spark.own_session import in_session, own_session, writing_session
+from dynamic_tables.store.spark.session_functions import SessionFunctions
 from dynamic_tables.store.spark.spark_errors import store_errors
 from dynamic_tables.store.tables import refresh_log
 from dynamic_tables.store.tables.fold_in_python import folded_here
@@ -95,6 +97,7 @@ class DeltaStore:
         self.session = on_demand(opened) if is_waiting(spark) else opened()
         # An expression is looked at again for each clause and each definition that has it.
         self.type_of_written = lru_cache(maxsize=1024)(partial(type_of, self.session))
+        self.functions = SessionFunctions(self.session)
         self.workspace = Workspace(self.session, sizes)
         self.computing = Computing(workspace=self.workspace)
         self.folder = Folder(path, files_of(path, self.session), self.session, database)
@@ -409,6 +412,20 @@ class DeltaStore:
     def misread(self, text: str, query: BoundQuery) -> str:
         """Returns how Spark reads a text in another way, tried on made-up rows; empty if it does not."""
         return misread(self.workspace, text, query, self.definitions())
+
+    def knows_function(self, name: str) -> bool:
+        """Tells whether Spark has a function of a name."""
+        return name not in self.functions.known and self.functions.in_spark(name)
+
+    def use_function(self, found: Loaded) -> None:
+        """Makes queries call a function as it was loaded. Raises DefinitionError: Spark refuses it."""
+        if self.functions.use(found):
+            self.type_of_written.cache_clear()
+
+    def forget_function(self, name: str) -> None:
+        """Makes queries know a function no more."""
+        self.functions.forget(name)
+        self.type_of_written.cache_clear()
 
     # Commits
 

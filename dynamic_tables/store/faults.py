@@ -19,6 +19,9 @@ USERS = frozenset({"07", "0A", "21", "22", "23", "42", "46"})
 """Classes of SQLSTATE that say that the query, or the data it meets, is wrong; 22 is an error in the data."""
 
 STATE = re.compile(r"SQLSTATE: (\w{5})")
+RAISED = "PythonException: "
+"""How Spark names what a function in Python has raised."""
+
 MISTAKES = (
     ArithmeticError,
     AssertionError,
@@ -47,6 +50,9 @@ def fault_of(error: BaseException) -> Fault:
     Everything else is SYSTEM: a full disk, a lost connection, a conflict with another writer.
     """
     for cause in _causes(error):
+        if RAISED in f"{type(cause).__name__}: {cause}":
+            # A function of one's own has raised.
+            return Fault.USER
         if isinstance(cause, OURS) or type(cause).__module__.split(".")[0] in ("duckdb", "_duckdb"):
             return Fault.USER
         state = STATE.search(str(cause))

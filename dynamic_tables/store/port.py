@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
+from dynamic_tables.own_functions import Loaded
 from dynamic_tables.plan.dialects import Dialect
 from dynamic_tables.plan.nodes import BoundQuery, Plan
 from dynamic_tables.plan.types import Type
@@ -254,6 +255,20 @@ class FrameStore(WritableStore, NamingStore, Protocol):
 
     def newest(self, name: str) -> int:
         """Returns the newest version of a table."""
+
+
+@runtime_checkable
+class FunctionStore(Protocol):
+    """A store whose queries may call functions of one's own."""
+
+    def knows_function(self, name: str) -> bool:
+        """Tells whether the store itself has a function of a name."""
+
+    def use_function(self, found: Loaded) -> None:
+        """Makes queries call a function as it was loaded. Raises DefinitionError: it is refused."""
+
+    def forget_function(self, name: str) -> None:
+        """Makes queries know a function no more."""
 
 
 @runtime_checkable

@@ -62,7 +62,7 @@ def assert_is_the_query(account: Account, name: str, text: str) -> None:
 
 MAINTAINED = {
     "copied": "SELECT k, p FROM r",
-    "paths": "SELECT k, p:a::STRING AS a, p:b[2], try_variant_get(p, '$.b[2]', 'int') AS b, "
+    "paths": "SELECT k, p:a::STRING AS a, p:b[2], try_variant_get(p, '$.b[2]', 'int') AS c, "
     "schema_of_variant(p) AS s, is_variant_null(p) AS v FROM r",
     "elements": "SELECT k, v.pos, v.key, v.value FROM r, LATERAL variant_explode_outer(r.p) AS v",
     "pairs": "SELECT x.k, x.p, y.p AS q FROM r AS x LEFT JOIN r AS y ON x.n = y.k",

@@ -13,6 +13,7 @@ CONFLICT = re.compile(
 )
 """How the error begins by which Delta refuses a write because another writer committed first."""
 
+TRACEBACK = "Traceback (most recent call last):"
 LONGEST = 400
 PACKAGES = frozenset({"pyspark", "py4j", "delta", "pyarrow"})
 
@@ -45,6 +46,9 @@ def one_line(error: BaseException) -> str:
         while java.getCause() is not None:
             java = java.getCause()
         name, text = str(java.getClass().getSimpleName()), str(java.getMessage())
+    if TRACEBACK in text:
+        # A function in Python has raised. Its frames are indented, and the error follows them.
+        text = re.sub(r"(?m)^\s.*$", "", text.rpartition(TRACEBACK)[2])
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no message"]
     line = lines[0].removesuffix(" SQLSTATE:")
     return f"{name}: {line if len(line) <= LONGEST else line[:LONGEST] + ' ...'}"

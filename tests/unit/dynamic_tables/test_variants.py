@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from dynamic_tables.define import read_query
 from dynamic_tables.definition import BaseTable
 from dynamic_tables.differentiate.changes import ANY, comparable, consolidate
 from dynamic_tables.differentiate.registry import RULES, initial_plan
-from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.errors import CorruptTable, DefinitionError, UnsupportedError
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.expressions import Col
 from dynamic_tables.plan.nested_types import holds_variant
@@ -19,7 +21,8 @@ from dynamic_tables.plan.written.render_expression import render_expression
 from dynamic_tables.reading.bind import bind_query
 from dynamic_tables.reading.text.parse import parse_query
 from dynamic_tables.reading.text.spark_text import SparkText, spelt_for_spark
-from dynamic_tables.store.names.catalog import parse_type
+from dynamic_tables.store.log.log import TableMetadata
+from dynamic_tables.store.names.catalog import attached, parse_type
 
 R = BaseTable("r", (("k", INT), ("p", VARIANT)))
 
@@ -142,3 +145,9 @@ def test_what_is_maintained(query: str, source: BaseTable, why: str) -> None:
     unsupported = read_query(query, {"r": source}, RULES).unsupported
     assert why in str(unsupported) if why else unsupported is None
     assert unsupported is None or isinstance(unsupported, UnsupportedError)
+
+
+def test_a_column_of_another_type_is_refused_with_its_name() -> None:
+    schema = json.dumps({"fields": [{"name": "a", "type": "time(6)"}, {"name": "p", "type": "variant"}]})
+    with pytest.raises(CorruptTable, match=r"column a is of type time\(6\), which"):
+        attached("t", "/t", TableMetadata(id="1", properties={}, schema=schema))
