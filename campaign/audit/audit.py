@@ -26,12 +26,16 @@ from campaign.errors import CampaignError
 from dynamic_tables.define import read_query
 from dynamic_tables.definition import Definition
 from dynamic_tables.differentiate.registry import RULES
-from dynamic_tables.errors import DynamicTablesError
+from dynamic_tables.errors import DefinitionError, DynamicTablesError
 from dynamic_tables.frozen import at_time
+from dynamic_tables.operations.own_functions import known_functions
+from dynamic_tables.own_functions import Loaded, OwnFunction, called, loaded
 from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.nodes import ROW_ID
 from dynamic_tables.plan.time import at_times
 from dynamic_tables.plan.written.render import render
+from dynamic_tables.store.log.files import LocalFiles
+from dynamic_tables.store.log.journal import Journal
 from dynamic_tables.store.log.log import TableMetadata
 from dynamic_tables.store.names.catalog import ATTACHED, DYNAMIC_TABLE, VIEW, attached, from_metadata
 from dynamic_tables.store.port import Action
@@ -120,13 +124,16 @@ def audit(
     if sample is not None and sample < len(chosen):
         chosen = sorted(random.Random(seed).sample(chosen, sample))
     found: list[AuditedTable] = []
+    functions = known_functions(Journal(str(folder), LocalFiles()).poll())
     for number, name in enumerate(chosen):
         progress(name, len(chosen) - number)
-        found.append(_audited(tables[name], tables))
+        found.append(_audited(tables[name], tables, functions))
     return Audit(str(folder), tuple(found), len(dynamic) - len(chosen))
 
 
-def _audited(table: StoredTable, tables: Mapping[str, StoredTable]) -> AuditedTable:
+def _audited(
+    table: StoredTable, tables: Mapping[str, StoredTable], functions: Mapping[str, OwnFunction]
+) -> AuditedTable:
     timestamp: int | None = None
     try:
         refreshes, foreign = refreshes_of(table)
@@ -135,7 +142,12 @@ def _audited(table: StoredTable, tables: Mapping[str, StoredTable]) -> AuditedTa
         newest = refreshes[-1]
         timestamp = newest.timestamp
         facts = [*_frontier(refreshes, tables), *([foreign] if foreign else [])]
-        return _compared(table, tables, refreshes, facts)
+        views = {each.name: each.text for each in tables.values() if each.kind == VIEW}
+        try:
+            found = tuple(map(loaded, called(functions, (table.text, *views.values()))))
+        except DefinitionError as error:
+            raise Unreadable(str(error)) from error
+        return _compared(table, tables, refreshes, facts, views, found)
     except Unreadable as error:
         return AuditedTable(table.name, AuditVerdict.UNKNOWN, timestamp, facts=(str(error),))
 
@@ -172,10 +184,16 @@ def _frontier(refreshes: Sequence[Refresh], tables: Mapping[str, StoredTable]) -
 
 
 def _compared(
-    table: StoredTable, tables: Mapping[str, StoredTable], refreshes: Sequence[Refresh], facts: list[str]
+    table: StoredTable,
+    tables: Mapping[str, StoredTable],
+    refreshes: Sequence[Refresh],
+    facts: list[str],
+    views: Mapping[str, str],
+    functions: Sequence[Loaded],
 ) -> AuditedTable:
     evaluation, newest = Evaluation(), refreshes[-1]
     try:
+        evaluation.add_functions(functions)
         hidden = [name for name in table.hidden if name == ROW_ID]
         stored = rows_at(table, table.newest, [*table.columns, *hidden])
         evaluation.add("stored rows", stored, INTERNAL)
@@ -195,7 +213,6 @@ def _compared(
                 f"{count} rows of {name} have the primary key ({', '.join(tables[name].key)}) = {values!r}"
                 for *values, count in evaluation.shared(name, tables[name].key)
             ]
-        views = {each.name: each.text for each in tables.values() if each.kind == VIEW}
         evaluation.query(table.text, views, "due", newest.timestamp)
         if table.frozen_where:
             facts += _frozen(table, refreshes, evaluation)

@@ -15,6 +15,7 @@ import sqlglot
 from sqlglot import exp
 
 from campaign.audit.stored import Unreadable, first_line
+from dynamic_tables.own_functions import Loaded
 from oracle.duck import open_duckdb
 
 Rows = list[tuple[object, ...]]
@@ -44,6 +45,23 @@ class Evaluation:
             self.connection.unregister(f"arrow {name}")
         except duckdb.Error as error:
             raise Unreadable(f"DuckDB cannot hold {name}: {first_line(error)}") from error
+
+    def add_functions(self, found: Sequence[Loaded]) -> None:
+        """Adds functions of the account's own. Raises Unreadable: DuckDB cannot have one."""
+        for each in found:
+            function, name = each.function, each.function.name
+            try:
+                if each.call is None:
+                    names = ", ".join(column.name for column in _parameters(function.parameters))
+                    value = f"CAST({function.body} AS {function.returns})"
+                    body = sqlglot.parse_one(value, read="spark").sql("duckdb")
+                    self.connection.execute(f"CREATE MACRO {name}({names}) AS {body}")
+                else:
+                    returns = exp.DataType.build(function.returns, dialect="spark").sql("duckdb")
+                    special = {"null_handling": "special", "side_effects": True}
+                    self.connection.create_function(name, each.call, None, returns, **special)  # type: ignore[call-overload]
+            except (duckdb.Error, sqlglot.errors.SqlglotError) as error:
+                raise Unreadable(f"DuckDB cannot call function {name}: {first_line(error)}") from error
 
     def query(self, text: str, views: Mapping[str, str], keep: str, time: int) -> None:
         """Keeps the result of a query in Spark's dialect as a table. Raises Unreadable: DuckDB cannot run it.
@@ -141,6 +159,12 @@ class Evaluation:
     def close(self) -> None:
         """Frees the memory."""
         self.connection.close()
+
+
+def _parameters(text: str) -> Sequence[exp.Expr]:
+    """Returns the parameters of a SQL function: a name and a type each."""
+    created = sqlglot.parse_one(f"CREATE TABLE f ({text})", read="spark") if text else exp.Schema()
+    return [*created.find_all(exp.ColumnDef)]
 
 
 def _family(type_: str) -> str:
