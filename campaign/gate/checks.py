@@ -25,7 +25,7 @@ from campaign.soak.plan import plan_of
 from campaign.soak.result import Soaked
 from campaign.soak.run import soak
 from campaign.verify.coherence import Setting, decision_of as groups_decision, search
-from campaign.verify.definitions import QUICK_PAIRS, pairs, singles
+from campaign.verify.definitions import QUICK_PAIRS, over_time, pairs, singles
 from campaign.verify.protocol import verify_protocol
 from campaign.verify.running import decision_of as rules_decision, verify_all
 from campaign.verify.unbounded.running import decision_of as proofs_decision, provable, prove_all
@@ -100,7 +100,8 @@ def soaked(plan: GatePlan) -> Result:
 
 def rules(plan: GatePlan) -> Result:
     """Every operator and every pair of operators in all small worlds, by the smaller bounds."""
-    results = verify_all([*singles(quick=True), *pairs(QUICK_PAIRS)], workers=plan.workers)
+    every = [*singles(quick=True), *over_time(QUICK_PAIRS), *pairs(QUICK_PAIRS)]
+    results = verify_all(every, workers=plan.workers)
     wrong = [
         f"{result.definition.name}: {failure.message}" for result in results for failure in result.failures
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from campaign.errors import CampaignError
-from campaign.verify.shapes import SHAPES, Rows, Shape
+from campaign.verify.shapes import OF_TODAY, SHAPES, Rows, Shape
 from generators.small_worlds import Bound
 from workload.operators import OPERATORS, Operator
 from workload.query import Query
@@ -99,9 +99,27 @@ def pairs(bound: Bound) -> Iterator[Definition]:
                 yield pair(outer, inner, place, bound)
 
 
-def pair(outer: Operator, inner: Operator, place: int, bound: Bound) -> Definition:
-    """One operator over another, which is its input number `place`."""
-    above, below = SHAPES[outer][0], SHAPES[inner][-1]
+def over_time(bound: Bound) -> Iterator[Definition]:
+    """A filter by the current time, alone and below every operator as each of its inputs."""
+    (table,) = tables_of((2,))
+    yield Definition(
+        outer=Operator.FILTER,
+        inner=None,
+        detail=OF_TODAY.note,
+        query=OF_TODAY.build([Rows(table.name, table.columns)]),
+        tables=(table,),
+        bound=bound,
+    )
+    for outer in operators():
+        for place in range(SHAPES[outer][0].inputs):
+            yield pair(outer, Operator.FILTER, place, bound, OF_TODAY)
+
+
+def pair(
+    outer: Operator, inner: Operator, place: int, bound: Bound, shape: Shape | None = None
+) -> Definition:
+    """One operator over another, which is its input number `place`. `shape`: the form of the inner one."""
+    above, below = SHAPES[outer][0], shape or SHAPES[inner][-1]
     count = above.inputs + below.inputs - 1
     tables = tables_of((2,) if count == 1 else (1,) * count)
     stored = [Rows(table.name, table.columns) for table in tables]
@@ -112,7 +130,7 @@ def pair(outer: Operator, inner: Operator, place: int, bound: Bound) -> Definiti
     return Definition(
         outer=outer,
         inner=inner,
-        detail=_place(above, place),
+        detail=", ".join(part for part in (_place(above, place), shape.note if shape else "") if part),
         query=above.build(inputs),
         tables=tables,
         bound=bound,

@@ -24,6 +24,7 @@ from dynamic_tables.explain import declare
 from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.expressions import Col, Expr, walk as walk_expression
 from dynamic_tables.plan.nodes import BoundQuery, Plan, walk
+from dynamic_tables.plan.time import at_times
 from dynamic_tables.plan.written.render import render
 from dynamic_tables.reading.text.relations import Relations
 from dynamic_tables.refresh.plans import Plans
@@ -33,6 +34,7 @@ from workload.lift import WORLD, WORLDS, lifted_query
 from workload.query import Query, names_read, with_sources
 from workload.schema import Table
 from workload.sql import Dialect, render_query
+from workload.sql.passing_time import at_time, reads_time
 
 MARK = "\0"
 """Stands around the names of leaves in a text; no SQL text contains it."""
@@ -42,6 +44,10 @@ APART_UP_TO = 20_000
 
 AT_ONCE = 1_500
 """Worlds that are evaluated apart in one statement: its time grows with the square of their number."""
+
+
+TIMES = (0, 86_400_000_000)
+"""The data timestamps before and after every change, in microseconds: a day passes."""
 
 
 class Way(Enum):
@@ -92,6 +98,11 @@ class Engine:
         return Plans(self.rules)
 
     @property
+    def reads_time(self) -> bool:
+        """Whether the query has other rows after the change, also where no table changed."""
+        return reads_time(self.query)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the definition, without the one of the world."""
         return tuple(name for name, _ in self.bound.schema if name != WORLD.name)
@@ -110,16 +121,28 @@ class Engine:
             ends[leaf_name(source, None)] = f"{source}@{changes}"
         return ends
 
-    def compute(self, into: str, plan: Plan, leaves: Mapping[str, str], *, every: str = EVERY_WORLD) -> None:
-        """Computes a plan for every world, or every snapshot, into a relation with the column `world`."""
+    def compute(
+        self,
+        into: str,
+        plan: Plan,
+        leaves: Mapping[str, str],
+        *,
+        every: str = EVERY_WORLD,
+        times: tuple[int, int] = TIMES,
+    ) -> None:
+        """Computes a plan for every world, or every snapshot, into a relation with the column `world`.
+
+        `times`: the current time at t0 and at t1.
+        """
+        plan = at_times(plan, *times)
         marked = {leaf: f"{MARK}{relation}{MARK}" for leaf, relation in leaves.items()}
         text = render(plan, DUCKDB, marked).text().replace(f'"{MARK}', MARK).replace(f'{MARK}"', MARK)
         self._compute(into, text, every)
 
-    def compute_truth(self, into: str) -> None:
+    def compute_truth(self, into: str, time: int) -> None:
         """Computes the query by the oracle's text for every snapshot; the engine takes no part."""
         names = {source: f"{MARK}{source}@{SNAPSHOT}{MARK}" for source in self.sources}
-        text = render_query(with_sources(self.query, names), Dialect.DUCKDB)
+        text = render_query(at_time(with_sources(self.query, names), time), Dialect.DUCKDB)
         text = text.replace(f'"{MARK}', MARK).replace(f'{MARK}"', MARK)
         self._compute(into, text, EVERY_SNAPSHOT)
 

@@ -6,6 +6,7 @@ for the domain {NULL, 0, 1}: a row may match several others, and different rows 
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,8 @@ from workload.operators import Operator
 from workload.query import AggregateFunction as Function
 from workload.schema import Column
 from workload.scope import Catalog, output_columns
-from workload.types import BIGINT, BOOLEAN, DOUBLE, INT, TINYINT, SqlType, array_of
+from workload.sql.passing_time import current_time
+from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, TINYINT, SqlType, array_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,17 @@ def _test(function: str, *args: ir.Expr) -> ir.Expr:
 def _filter(inputs: Sequence[Rows]) -> ir.Query:
     rows = inputs[0].read("x")
     return rows.select(_test("gt", rows.value, _lit(0)))
+
+
+def _of_today(inputs: Sequence[Rows]) -> ir.Query:
+    """Rows whose value is the day of the current time, counted from 1970-01-01."""
+    rows = inputs[0].read("x")
+    day = ir.Call("date_add", (ir.Literal(dt.date(1970, 1, 1), DATE), rows.value), DATE)
+    return rows.select(_test("eq", day, current_time(0, DATE)))
+
+
+OF_TODAY = Shape(1, _of_today, "current time")
+"""A filter through which rows come and go as time passes: 0 goes and 1 comes after the first day."""
 
 
 def _projection(inputs: Sequence[Rows]) -> ir.Query:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from campaign.verify.counterexample import contradiction, counterexample
 from campaign.verify.definitions import Definition
-from campaign.verify.engine import Engine
+from campaign.verify.engine import TIMES, Engine
 from campaign.verify.from_contents import BACK, FromContents
 from campaign.verify.universe import EVERY_SNAPSHOT, EVERY_WORLD, SNAPSHOT, Universe
 from dynamic_tables.differentiate.differentiation import CONTENTS
@@ -33,10 +33,12 @@ from workload.lift import WORLDS
 from workload.outcomes.results import Check
 
 STATE = "state"
+STATE_BEFORE = "state before"
 TRUTH = "truth"
 CHANGES = "changes"
 ALL_CHANGES = "changes of all worlds"
 SOME_WORLDS = "some worlds"
+TIMED_WORLDS = "worlds as time passes"
 
 OF_CHANGES = 4
 """Checks of every world: the invariants 1 to 4, the row ids of a fresh initialization among them."""
@@ -134,13 +136,20 @@ class _Run:
         """Goes every road that the engine has for the query."""
         engine = self.engine
         initial = engine.plans.initial(engine.bound, True)
-        engine.compute(STATE, initial, engine.leaves(after=SNAPSHOT), every=EVERY_SNAPSHOT)
-        engine.compute_truth(TRUTH)
-        self.contents(STATE, TRUTH)
-        ends = (End(STATE, "before"), End(STATE, "after"))
+        # As time passes, a snapshot has other rows before the change than after it.
+        states = (STATE_BEFORE if engine.reads_time else STATE, STATE)
+        for state, now in dict(zip(states, TIMES, strict=True)).items():
+            leaves = engine.leaves(after=SNAPSHOT)
+            engine.compute(state, initial, leaves, every=EVERY_SNAPSHOT, times=(now, now))
+            engine.compute_truth(TRUTH, now)
+            self.contents(state, TRUTH)
+        ends = (End(states[0], "before"), End(states[1], "after"))
         compared = Compared(
             worlds=EVERY_WORLD, before=ends[0], after=ends[1], changes=CHANGES, columns=engine.columns
         )
+        if engine.reads_time:
+            self.as_time_passes(compared)
+            return
         number_rows(engine.universe.relations, compared)
         self.by_rules(compared)
         if engine.definition.inner is None:
@@ -151,6 +160,25 @@ class _Run:
             self.contents(*roads.compute_ends())
             for road, of_road in roads:
                 self.road(road, of_road)
+
+    def as_time_passes(self, compared: Compared) -> None:
+        """Checks the changes by the rules; where no table changed, those by plans without changes of tables."""
+        engine, relations = self.engine, self.engine.universe.relations
+        # No world counts as unchanged: rows may come and go in it.
+        relations.make(TIMED_WORLDS, f"SELECT * REPLACE (TRUE AS changed) FROM {quoted(EVERY_WORLD)}")
+        compared = replace(compared, worlds=TIMED_WORLDS)
+        number_rows(relations, compared)
+        self.by_rules(compared)
+        names = [table.name for table in engine.definition.tables]
+        idle = f"SELECT * FROM {quoted(TIMED_WORLDS)} WHERE tables_changed = 0"
+        relations.make(SOME_WORLDS, idle)
+        plan = engine.plans.changes(engine.bound, (*names, WORLDS.name))
+        engine.compute(ALL_CHANGES, plan, engine.leaves())
+        relations.make(
+            CHANGES,
+            f"SELECT c.* FROM {quoted(ALL_CHANGES)} AS c SEMI JOIN {quoted(SOME_WORLDS)} USING (world)",
+        )
+        self.road("by time alone", replace(compared, worlds=SOME_WORLDS))
 
     def by_rules(self, compared: Compared) -> None:
         """Computes the changes by the registered rules, and those of first rows also from the contents."""
@@ -184,7 +212,9 @@ class _Run:
         """Checks the rows of every snapshot, or world, against the oracle's."""
         engine = self.engine
         relations = engine.universe.relations
-        self.checks += OF_CONTENTS * (engine.universe.snapshots if state == STATE else engine.universe.worlds)
+        self.checks += OF_CONTENTS * (
+            engine.universe.snapshots if state in (STATE, STATE_BEFORE) else engine.universe.worlds
+        )
         for broken in check_contents(relations, state, truth, engine.columns):
             if broken is not None:
                 world = contradiction(engine, broken.world, state, truth)

@@ -60,11 +60,19 @@ def rules(
     if without_bound:
         return unbounded(quick, chosen, faults, workers, as_json)
     # Imported here, so that `dvs verify --help` loads neither sqlglot nor DuckDB.
-    from campaign.verify.definitions import FULL_PAIRS, QUICK_PAIRS, chosen_definitions, pairs, singles
+    from campaign.verify.definitions import (
+        FULL_PAIRS,
+        QUICK_PAIRS,
+        chosen_definitions,
+        over_time,
+        pairs,
+        singles,
+    )
     from campaign.verify.running import decision_of, verify_all
 
     start = time.perf_counter()
-    every = [*singles(quick=quick), *pairs(QUICK_PAIRS if quick else FULL_PAIRS)]
+    bound = QUICK_PAIRS if quick else FULL_PAIRS
+    every = [*singles(quick=quick), *over_time(bound), *pairs(bound)]
     definitions = chosen_definitions(every, chosen)
     results = verify_all(
         definitions, faults=faults, workers=workers, progress=_progress(len(definitions), as_json)
