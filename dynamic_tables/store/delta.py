@@ -369,7 +369,8 @@ class DeltaStore:
 
     def current(self, table: DynamicTable) -> Relation:
         """Returns the rows of the newest refresh, if it is incremental with hidden columns and `$ROW_ID`."""
-        logged = refresh_log.refreshes(self.folder.polled(table.name))
+        # Also where another writer has edited rows since: a table that is written anew keeps its frozen rows.
+        logged = refresh_log.refreshes(self.folder.polled(table.name), edited=True)
         version = logged[-1].version if logged else self.folder.log(table.name).newest.version
         return self.versions.snapshot(replace(table, columns=table.stored), version, table.incremental)
 

@@ -56,6 +56,8 @@ def test_results_outlive_their_data_and_late_data_are_counted(account: Account, 
     again.store.session.sql(f"DELETE FROM delta.`{tmp_path}/account/s` WHERE n = 3")  # type: ignore[attr-defined]
     with pytest.raises(Exception, match="reinitialize"):
         again.refresh("s")
+    again.reinitialize("s")
+    assert rows(again, "s") == [("2020", 3), ("2999", 12)]
     again.store.close()  # type: ignore[attr-defined]
 
 
