@@ -15,14 +15,23 @@ from sqlglot.optimizer.scope import Scope
 
 from generators.given.model import Goal, Happening
 from given.facts import Resolved, Resolver, always_matched
+from given.near import around
 from given.script import BaseTable
 from given.translation import conjuncts, duckdb_text
+from given.values import Values
+from workload.sql import Dialect, literal
 
 STATEMENTS = ("insert", "update", "delete", "merge")
 """The kinds of statements that each base table behind a definition should get."""
 
 GROWING = frozenset({"insert"})
 """The statements that take no row away. Where tables get no others, rows and groups that go are no goal."""
+
+TRUE_AT: Mapping[type[exp.Expr], int] = {exp.EQ: 0, exp.GTE: 0, exp.LTE: 0, exp.GT: 1, exp.NEQ: 1, exp.LT: 2}
+"""The place among a constant, the value above and the value below of one for which a comparison is TRUE."""
+
+FALSE_AT: Mapping[type[exp.Expr], int] = {exp.NEQ: 0, exp.GT: 0, exp.LT: 0, exp.EQ: 1, exp.LTE: 1, exp.GTE: 2}
+"""The same for FALSE."""
 
 LONGEST = 60
 """Characters of a condition that a label shows."""
@@ -36,6 +45,7 @@ class GoalFinder:
     """
 
     resolver: Resolver
+    values: Values
     definition: Resolved
     tables: Mapping[str, BaseTable]
     bases: Mapping[str, frozenset[str]]
@@ -76,12 +86,33 @@ class GoalFinder:
     ) -> Iterator[Goal]:
         """TRUE and FALSE, and NULL where it may be."""
         label = f"{clause} {shown(condition)} is"
-        yield self._goal(f"{label} TRUE", condition, probe(condition, context))
+        needs = self._needs(condition, scope, TRUE_AT)
+        yield self._goal(f"{label} TRUE", condition, probe(condition, context), needs)
         no = exp.not_(exp.paren(condition.copy()))
-        yield self._goal(f"{label} FALSE", condition, probe(no, context))
+        needs = self._needs(condition, scope, FALSE_AT)
+        yield self._goal(f"{label} FALSE", condition, probe(no, context), needs)
         if self.resolver.nullable(condition, scope):
             unknown = exp.Is(this=exp.paren(condition.copy()), expression=exp.null())
             yield self._goal(f"{label} NULL", condition, probe(unknown, context))
+
+    def _needs(self, condition: exp.Expr, scope: Scope, at: Mapping[type[exp.Expr], int]) -> str:
+        """The value of a column with which its comparison with a constant gives an answer; else nothing.
+
+        `at`: by comparison which one does: the constant, the value above it or the one below.
+        """
+        if isinstance(condition, exp.Paren):
+            return self._needs(condition.this, scope, at)
+        left, right = condition.args.get("this"), condition.args.get("expression")
+        if type(condition) not in at or left is None or right is None:
+            return ""
+        if right.find(exp.Column, exp.Query) is not None:
+            return ""
+        origin = self.resolver.fact(left, scope).origin
+        if origin is None:
+            return ""
+        type_ = self.values.types[origin]
+        near = around(self.values.evaluated(right), type_)[at[type(condition)] :]
+        return f"{'.'.join(origin)} = {literal(near[0], type_, Dialect.SPARK)}" if near else ""
 
     def _branches(self, case: exp.Case, select: exp.Select) -> Iterator[Goal]:
         """Each branch of a CASE taken, ELSE included."""
@@ -181,14 +212,14 @@ class GoalFinder:
             query.set("with_", with_.copy())
         return duckdb_text(query)
 
-    def _goal(self, label: str, node: exp.Expr, query: exp.Select) -> Goal:
+    def _goal(self, label: str, node: exp.Expr, query: exp.Select, needs: str = "") -> Goal:
         """The goal about a part of the text that a query tells."""
         lines = (each.meta.get("line") for each in node.walk())
         line = next((each for each in lines if each), None)
         if line is None:
-            return Goal(label=label, probe=self._text(query))
+            return Goal(label=label, probe=self._text(query), needs=needs)
         line += self.definition.written.place.line - 1
-        return Goal(label=f"line {line}: {label}", line=line, probe=self._text(query))
+        return Goal(label=f"line {line}: {label}", line=line, probe=self._text(query), needs=needs)
 
 
 def probe(condition: exp.Expr, context: exp.Select) -> exp.Select:

@@ -92,7 +92,7 @@ def read_definitions(
         places[written.name] = (str(written.place.file), written.line)
         if not written.view:
             got = {name: changes.get(name, ANY).got for name in behind[written.name]}
-            goals[written.name] = GoalFinder(resolver, resolved, tables, got).goals()
+            goals[written.name] = GoalFinder(resolver, values, resolved, tables, got).goals()
     if not goals:
         raise NothingToJudge(_nothing(path, script, refused))
     given = parents_first(

@@ -179,7 +179,7 @@ def definitions_judged(
     for table in given.dynamic_tables:
         goals = given.goals[table.name]
         missing = {
-            goal.label: goal.line for goal in goals if not reached.get(f"{GOAL}{table.name} / {goal.label}")
+            goal.unmet: goal.line for goal in goals if not reached.get(f"{GOAL}{table.name} / {goal.label}")
         }
         file, line = given.places[table.name]
         modes = [mode for mode in ("INCREMENTAL", "FULL") if reached.get(f"{MODE}{table.name} / {mode}")]

@@ -98,11 +98,11 @@ class Happening(Enum):
 class Goal:
     """One thing that random data should bring about for a definition, so that its text is covered.
 
-    `label`: in words, such as "line 3: WHERE price < 5 is NULL". `line`: where that stands; 0 for nowhere in
-    particular. `probe`: a query for DuckDB whose single
-    value is TRUE where it came about; it reads the sources of the definition under their names. Without a
-    probe it is something that happens: `columns` are the positions of the column, or of those that name a
-    group; `table` and `statement` are those of STATEMENT.
+    `label`: in words, such as "line 3: WHERE price < 5 is NULL"; `needs`: a value that would bring it about,
+    if one alone can. `line`: where that stands; 0 for nowhere in particular. `probe`: a query for DuckDB
+    whose single value is TRUE where it came about; it reads the sources of the definition under their names.
+    Without a probe it is something that happens: `columns` are the positions of the column, or of those that
+    name a group; `table` and `statement` are those of STATEMENT.
     """
 
     label: str
@@ -112,6 +112,12 @@ class Goal:
     columns: tuple[int, ...] = ()
     table: str = ""
     statement: str = ""
+    needs: str = ""
+
+    @property
+    def unmet(self) -> str:
+        """What is said of it where it did not come about."""
+        return f"{self.label}; a row with {self.needs} can do it" if self.needs else self.label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -106,6 +106,27 @@ def test_the_goals_are_what_the_text_can_do(tmp_path: Path) -> None:
     assert {goal.line for goal in found.goals["x"] if "WHERE" in goal.label} == {4}
 
 
+def test_a_goal_names_a_value_that_would_reach_it(tmp_path: Path) -> None:
+    found = given(
+        tmp_path,
+        "CREATE TABLE t (kind STRING, n INT, d DATE)",
+        "CREATE VIEW v AS SELECT kind, n AS size, d FROM t",
+        "CREATE DYNAMIC TABLE x AS SELECT size FROM v WHERE kind = 'a' AND size > 3 "
+        "AND d < DATE '2024-01-01' AND size <> LENGTH(kind)",
+    )
+    needed = {goal.label.partition("WHERE ")[2]: goal.needs for goal in found.goals["x"] if goal.needs}
+    assert needed == {
+        "v.kind = 'a' is TRUE": "t.kind = 'a'",
+        "v.kind = 'a' is FALSE": "t.kind = 'aa'",
+        "v.size > 3 is TRUE": "t.n = 4",
+        "v.size > 3 is FALSE": "t.n = 3",
+        "v.d < CAST('2024-01-01' AS DATE) is TRUE": "t.d = DATE '2023-12-31'",
+        "v.d < CAST('2024-01-01' AS DATE) is FALSE": "t.d = DATE '2024-01-01'",
+    }
+    missed = next(goal for goal in found.goals["x"] if goal.needs == "t.n = 4")
+    assert missed.unmet == "line 3: WHERE v.size > 3 is TRUE; a row with t.n = 4 can do it"
+
+
 def test_a_definition_that_cannot_be_judged_takes_none_along(tmp_path: Path) -> None:
     found = given(
         tmp_path,
