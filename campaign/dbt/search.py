@@ -164,17 +164,21 @@ def drawn(facts: ProjectFacts, pair: Pair, seed: int, number: int, rounds: int, 
 
 
 def without_change(trial: Trial, project: Project) -> Trial:
-    """The trial in which rows are only appended: no update, no delete, no new column, no run that stops."""
+    """The trial in which rows are only appended: no update, no delete, no new column, no run that stops.
+
+    What comes between two runs at once comes between two runs here, too.
+    """
     widths = {source.id: len(source.names) for source in project.sources.values()}
     known = {(put.source, put.number) for put in trial.start}
     rounds = []
     for each in trial.rounds:
-        kept = []
-        for change in each.all_changes:
-            if isinstance(change, Put) and (change.source, change.number) not in known:
-                known.add((change.source, change.number))
-                kept.append(replace(change, row=change.row[: widths[change.source]]))
-        rounds.append(Round(tuple(kept), at=each.at))
+        for changes in (each.changes, *([] if each.beside is None else [each.beside])):
+            kept = []
+            for change in changes:
+                if isinstance(change, Put) and (change.source, change.number) not in known:
+                    known.add((change.source, change.number))
+                    kept.append(replace(change, row=change.row[: widths[change.source]]))
+            rounds.append(Round(tuple(kept), at=each.at))
     return replace(trial, kind=ChangeKind.APPENDED, rounds=tuple(rounds))
 
 

@@ -184,3 +184,10 @@ def test_a_trial_without_its_change_only_appends(kind: ChangeKind, seed: int) ->
         assert len(change.row) == len(SHOP.sources[change.source].names)
         known.add((change.source, change.number))
     assert [each.stop_at for each in plain.rounds] == [None] * len(plain.rounds)
+
+
+def test_what_comes_between_two_runs_comes_between_two_runs_without_the_change_too() -> None:
+    trial = drawn(ChangeKind.TWO_RUNS, 1)
+    plain = without_change(trial, SHOP)
+    between = [changes for each in trial.rounds for changes in (each.changes, each.beside)]
+    assert [each.changes for each in plain.rounds] == between
