@@ -490,6 +490,23 @@ class ProofsDocument(TypedDict):
     definitions: Sequence[ProofDocument]
 
 
+class TriedDocument(TypedDict):
+    """`dvs verify rules --unbounded --each-fault`: what refutes a planted fault; a list of them.
+
+    `refuted`: the form by which the proof refutes it, in a world of so many `rows`; `enumerated`: the
+    definition by which the enumeration does; empty for none. `forms`: how many forms have other plans with
+    the fault; `open`: those of them for which the proof has no answer, and why.
+    """
+
+    fault: str
+    found: str
+    refuted: str
+    rows: int
+    enumerated: str
+    forms: int
+    open: Mapping[str, str]
+
+
 class BrokenLawDocument(TypedDict):
     """An interleaving that breaks a law, with the steps of all processes."""
 

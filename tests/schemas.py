@@ -42,6 +42,7 @@ DOCUMENTS: Mapping[str, Any] = {
     "verify-groups": Sequence[documents.ReadersDocument],
     "verify-protocol": documents.ProtocolDocument,
     "verify-rules": documents.RulesDocument,
+    "verify-rules-each-fault": Sequence[documents.TriedDocument],
     "verify-rules-unbounded": documents.ProofsDocument,
 }
 """By command, and option where it prints something else, what it prints; for `check` each line."""

@@ -41,7 +41,10 @@ PRINTED = {
 }
 """By schema a command that is quick."""
 
-ELSEWHERE = {"audit", "dbt", "doctor", "gate", "replay", "runs", "verify-evolution", "verify-protocol"}
+ELSEWHERE = {
+    *("audit", "dbt", "doctor", "gate", "replay", "runs"),
+    *("verify-evolution", "verify-protocol", "verify-rules-each-fault"),
+}
 """Compared by the tests that have what these commands need."""
 
 

@@ -11,7 +11,7 @@ import click
 
 from campaign.cli import options
 from campaign.cli.terminal import print_json, print_table
-from campaign.cli.verification.unbounded import unbounded
+from campaign.cli.verification.unbounded import each_fault as try_each_fault, unbounded
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from reports.documents import FiguresDocument, RulesDocument
 from workload.outcomes.decision import Decision
@@ -31,7 +31,12 @@ FIGURES = ("definitions", "worlds", "changes", "checks", "amplification", "secon
     "--unbounded",
     "without_bound",
     is_flag=True,
-    help="Prove them for every number of rows instead, with z3; operators alone.",
+    help="Prove them for every number of rows instead, with z3.",
+)
+@click.option(
+    "--each-fault",
+    is_flag=True,
+    help="Plant each fault of a rule by itself, or those given, and say whether the proof refutes it.",
 )
 @click.option(
     "--operator",
@@ -45,6 +50,7 @@ FIGURES = ("definitions", "worlds", "changes", "checks", "amplification", "secon
 def rules(
     quick: bool,
     without_bound: bool,
+    each_fault: bool,
     chosen: tuple[str, ...],
     faults: tuple[str, ...],
     workers: int,
@@ -57,6 +63,8 @@ def rules(
     not, and its least world is shown; 3: nothing was compared. With --unbounded the numbers of rows are
     symbols: 0: every rule that can be expressed so is proved; 1: one is refuted; 3: z3 gave up on one.
     """
+    if each_fault:
+        return try_each_fault(faults, workers, as_json)
     if without_bound:
         return unbounded(quick, chosen, faults, workers, as_json)
     # Imported here, so that `dvs verify --help` loads neither sqlglot nor DuckDB.

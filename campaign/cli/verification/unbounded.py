@@ -10,11 +10,12 @@ import click
 
 from campaign.cli.terminal import print_json
 from campaign.exit_codes import EXIT_CODES, ExitCode
-from reports.documents import ProofDocument, ProofsDocument
+from reports.documents import ProofDocument, ProofsDocument, TriedDocument
 from reports.figures import plural
 
 if TYPE_CHECKING:
     from campaign.verify.unbounded.prove import Proof
+    from campaign.verify.unbounded.tried import Tried
 
 SHOWN = 3
 """Refuted definitions whose least worlds are printed."""
@@ -47,6 +48,63 @@ def unbounded(
     else:
         click.echo("\n".join(text(proofs, seconds)))
     return EXIT_CODES[decision_of(proofs)]
+
+
+def each_fault(chosen: tuple[str, ...], workers: int, as_json: bool) -> ExitCode:
+    """Tries the planted faults of rules, all if none is chosen; prints a table."""
+    from campaign.verify.running import rules_with
+    from campaign.verify.unbounded.tried import decision_of_tried, faults_of_rules, try_all
+
+    for name in chosen:
+        rules_with((name,))
+
+    def progress(tried: Tried) -> None:
+        if not as_json:
+            click.echo(tried_line(tried), err=True)
+
+    tried = try_all(chosen or faults_of_rules(), workers=workers, progress=progress)
+    if as_json:
+        print_json([tried_document(each) for each in tried])
+    else:
+        click.echo("\n".join(tried_table(tried)))
+    return EXIT_CODES[decision_of_tried(tried)]
+
+
+def tried_document(tried: Tried) -> TriedDocument:
+    """What refutes a planted fault, as JSON data."""
+    from campaign.verify.unbounded.tried import found
+
+    refutation = None if tried.refuted is None else tried.refuted.refutation
+    return {
+        "fault": tried.fault,
+        "found": found(tried).value,
+        "refuted": "" if tried.refuted is None else tried.refuted.definition.name,
+        "rows": 0 if refutation is None else sum(map(len, refutation.world)),
+        "enumerated": tried.enumerated,
+        "forms": tried.forms,
+        "open": dict(tried.open),
+    }
+
+
+def tried_line(tried: Tried) -> str:
+    """What refutes a planted fault, in a line."""
+    from campaign.verify.unbounded.tried import found
+
+    by = [] if tried.refuted is None else [tried.refuted.definition.name]
+    by += [tried.enumerated] if tried.enumerated else []
+    return f"{tried.fault}: {found(tried).value}{': ' if by else ''}{' / '.join(by)}"
+
+
+def tried_table(tried: Sequence[Tried]) -> Iterator[str]:
+    """The table of docs/proofs.md."""
+    from campaign.verify.unbounded.tried import Found, found
+
+    yield "| outcome | faults |"
+    yield "|---|---|"
+    for outcome in Found:
+        names = [f"`{each.fault}`" for each in tried if found(each) is outcome]
+        if names:
+            yield f"| {outcome.value} ({len(names)}) | {', '.join(names)} |"
 
 
 def _progress(count: int, silent: bool) -> Callable[[Proof], None]:

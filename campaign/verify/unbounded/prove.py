@@ -126,7 +126,7 @@ class _Run:
         names = [table.name for table in definition.tables]
         for road in self._of(bound, names):
             self.roads.append(road)
-            if self.refutation is not None:
+            if self.refutation is not None or self.undecided >= MOST_UNDECIDED:
                 return
 
     def _of(self, bound: BoundQuery, names: Sequence[str]) -> Iterator[str]:
@@ -191,7 +191,7 @@ class _Run:
             some = formulas[start : start + AT_ONCE]
             if solver.solution(either(each.formula for each in some)) is not False:
                 self.one_by_one(road, world, solver, some)
-            if self.refutation is not None:
+            if self.refutation is not None or self.undecided >= MOST_UNDECIDED:
                 return
 
     def one_by_one(self, road: str, world: Symbolic, solver: Solver, found: Sequence[Violation]) -> None:
@@ -200,10 +200,15 @@ class _Run:
             solution = solver.solution(violation.formula)
             if solution is True:
                 self.undecided += 1
+                if self.undecided >= MOST_UNDECIDED:
+                    return
             elif not isinstance(solution, bool):
                 self.refutation = _least(road, world, solver, violation, solution)
                 return
 
+
+MOST_UNDECIDED = 3
+"""Formulas that z3 may give up on before the rest of a definition is left."""
 
 AT_ONCE = 100
 """Formulas that z3 decides together; most have no solution."""

@@ -10,7 +10,7 @@ from itertools import permutations
 from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Worker, pool_for
 from campaign.verify.counterexample import block
-from campaign.verify.definitions import Definition, singles, tables_of
+from campaign.verify.definitions import QUICK_PAIRS, Definition, pairs, singles, tables_of
 from campaign.verify.engine import capture
 from campaign.verify.running import rules_with
 from campaign.verify.unbounded.contents import FROM_CONTENTS
@@ -31,11 +31,14 @@ NARROW: tuple[Value, ...] = (None, 0, 1)
 WIDE: tuple[Value, ...] = (*NARROW, 2)
 KEYS: tuple[Value, ...] = (None, 0)
 
+OF_PAIRS: Domain = {"k": (None, 1), "v": (None, 1)}
+"""The values of a pair of nested operators; 1 passes the filter, NULL does not."""
+
 ORDERED = frozenset({Operator.GROUPED_AGGREGATION, Operator.LIMIT})
 """Operators that compare three values: the one that is stored, the one that comes, and the next best."""
 
-TIMEOUT_MS = 20_000
-"""How long z3 may take for one formula; more is no answer, and no pass."""
+TIMEOUT_MS, TIMEOUT_OF_PAIRS_MS = 20_000, 4_000
+"""How long z3 may take for one formula, also of a pair; more is no answer, and no pass."""
 
 TEXTS: Mapping[str, tuple[str, tuple[tuple[str, SqlType], ...]]] = {
     "mark join": (
@@ -98,7 +101,10 @@ def written() -> Iterator[Definition]:
 
 
 def provable(*, quick: bool) -> Iterator[Definition]:
-    """Yields every form of every operator; `quick`: over tables of one column where there are two."""
+    """Yields every form of every operator, and every operator over every other one.
+
+    `quick`: operators alone, over tables of one column where there are two.
+    """
     for definition in singles():
         widths = {len(table.columns) for table in definition.tables}
         two = len(definition.tables) == 2
@@ -106,10 +112,14 @@ def provable(*, quick: bool) -> Iterator[Definition]:
             continue
         yield definition
     yield from written()
+    if not quick:
+        yield from pairs(QUICK_PAIRS)
 
 
 def domain_of(definition: Definition, *, quick: bool) -> Domain:
     """Returns the values over which a definition is proved."""
+    if definition.inner is not None:
+        return OF_PAIRS
     narrow = any(len(table.columns) == 2 for table in definition.tables)
     if definition.outer is Operator.WINDOW:
         return {"k": KEYS, "v": KEYS if quick else NARROW}
@@ -159,7 +169,8 @@ def _in_worker(_: Worker, definition: Definition, quick: bool, faults: tuple[str
 def prove_one(definition: Definition, quick: bool, faults: tuple[str, ...] = ()) -> Proof:
     """Proves one definition in this process; a world that refutes it is checked on DuckDB."""
     rules = rules_with(faults)
-    proof = prove(definition, domain_of(definition, quick=quick), rules, timeout_ms=TIMEOUT_MS)
+    timeout_ms = TIMEOUT_MS if definition.inner is None else TIMEOUT_OF_PAIRS_MS
+    proof = prove(definition, domain_of(definition, quick=quick), rules, timeout_ms=timeout_ms)
     if proof.refutation is None:
         return proof
     failure = confirmed(definition, proof.refutation.world, rules)

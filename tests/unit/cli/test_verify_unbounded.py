@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
 from campaign.cli import main
+from campaign.cli.verification.unbounded import tried_table
 from campaign.errors import CampaignError
 from campaign.verify.definitions import Definition
 from campaign.verify.unbounded import running, solve
-from campaign.verify.unbounded.prove import Outcome, Proof
+from campaign.verify.unbounded.prove import Outcome, Proof, Refutation
 from campaign.verify.unbounded.running import decision_of, provable
+from campaign.verify.unbounded.tried import Tried, decision_of_tried
 from tests.schemas import unlike
+from workload.operators import Operator
 from workload.outcomes.decision import Decision
+from workload.outcomes.results import Check
 
 FILTER = ("verify", "rules", "--unbounded", "--quick", "--workers", "1", "--operator", "filter")
 
@@ -82,3 +87,40 @@ def proofs(*outcomes: Outcome) -> Sequence[Proof]:
 )
 def test_what_is_not_proved_is_no_pass(outcomes: tuple[Outcome, ...], decision: Decision) -> None:
     assert decision_of(proofs(*outcomes)) is decision
+
+
+def tried(outcome: str) -> Tried:
+    """What may come out for a fault, with a name that says it."""
+    proof = replace(proofs(Outcome.REFUTED)[0], refutation=Refutation("by the rules", Check.EQUALITY, ((),)))
+    by_proof = proof if outcome in ("both", "proof") else None
+    enumerated = "filter" if outcome in ("both", "enumeration") else ""
+    return Tried(fault=outcome, refuted=by_proof, enumerated=enumerated, forms=outcome != "no form")
+
+
+def test_the_table_says_what_refutes_each_fault() -> None:
+    every = [tried(each) for each in ("both", "proof", "enumeration", "neither", "no form", "neither")]
+    assert list(tried_table(every)) == [
+        "| outcome | faults |",
+        "|---|---|",
+        "| refuted by the proof and by the enumeration (1) | `both` |",
+        "| refuted by the proof alone (1) | `proof` |",
+        "| refuted by the enumeration alone (1) | `enumeration` |",
+        "| other plans in some form, and refuted by neither (2) | `neither`, `neither` |",
+        "| no form has other plans (1) | `no form` |",
+    ]
+    assert decision_of_tried(every) is Decision.PASSED
+    assert decision_of_tried(every[2:]) is Decision.UNDECIDED
+
+
+def test_a_fault_is_tried_by_the_proof_and_by_the_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = [each for each in provable(quick=True) if each.outer in (Operator.FILTER, Operator.DISTINCT)]
+    monkeypatch.setattr("campaign.verify.unbounded.tried.provable", lambda quick: few)
+    monkeypatch.setattr("campaign.verify.unbounded.tried.singles", lambda quick: few)
+    command = ["verify", "rules", "--each-fault", "--workers", "1"]
+    result = CliRunner().invoke(main, [*command, "--fault", "distinct-value-lingers", "--json"])
+    assert result.exit_code == 0, result.output
+    assert unlike("verify-rules-each-fault", result.stdout) == ""
+    (found,) = json.loads(result.stdout)
+    assert (found["refuted"], found["enumerated"], found["forms"]) == ("distinct", "distinct", 1)
+    other = CliRunner().invoke(main, [*command, "--fault", "no-such-fault"])
+    assert other.exit_code == 2

@@ -1,0 +1,170 @@
+"""Every planted fault of rules against the proofs and the enumeration: what refutes it, and what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import as_completed
+from dataclasses import dataclass, field
+from enum import Enum
+
+from campaign.errors import CampaignError
+from campaign.faults import FAULTS
+from campaign.lanes.spec import LaneSpec
+from campaign.lanes.workers import Worker, pool_for
+from campaign.verify.definitions import QUICK_PAIRS, Definition, pairs, singles
+from campaign.verify.engine import bound_query, declared
+from campaign.verify.running import rules_with, verify_one
+from campaign.verify.unbounded.prove import Outcome, Proof
+from campaign.verify.unbounded.running import provable, prove_one
+from campaign.verify.verify import registered
+from dynamic_tables.definition import BaseTable
+from dynamic_tables.differentiate.registry import RULES, Rules, change_plan
+from dynamic_tables.errors import DynamicTablesError
+from dynamic_tables.plan.dialects import DUCKDB
+from dynamic_tables.plan.nodes import Plan
+from dynamic_tables.plan.written.render import render
+from dynamic_tables.refresh.plans import Plans
+from workload.outcomes.decision import Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What refutes a planted fault.
+
+    `refuted`: the proof that refutes it, if one does. `enumerated`: the definition whose enumeration refutes
+    it, if one does. `forms`: how many forms have other plans with the fault. `open`: those of them for which
+    the proof has no answer.
+    """
+
+    fault: str
+    refuted: Proof | None
+    enumerated: str
+    forms: int
+    open: Mapping[str, str] = field(default_factory=dict)
+
+
+class Found(Enum):
+    """What refutes a planted fault."""
+
+    BOTH = "refuted by the proof and by the enumeration"
+    PROOF = "refuted by the proof alone"
+    ENUMERATION = "refuted by the enumeration alone"
+    NEITHER = "other plans in some form, and refuted by neither"
+    NO_FORM = "no form has other plans"
+
+
+def found(tried: Tried) -> Found:
+    """Returns what refutes a fault."""
+    if tried.refuted is not None:
+        return Found.BOTH if tried.enumerated else Found.PROOF
+    if tried.enumerated:
+        return Found.ENUMERATION
+    return Found.NEITHER if tried.forms else Found.NO_FORM
+
+
+def faults_of_rules() -> tuple[str, ...]:
+    """Returns the planted faults that are in a rule."""
+    names = []
+    for name in FAULTS:
+        try:
+            rules_with((name,))
+        except CampaignError:
+            continue
+        names.append(name)
+    return tuple(names)
+
+
+def try_all(
+    faults: Sequence[str], *, workers: int, progress: Callable[[Tried], None] = lambda tried: None
+) -> tuple[Tried, ...]:
+    """Tries each fault; the results are in the order of the faults."""
+    results: dict[str, Tried] = {}
+    if workers == 1:
+        for fault in faults:
+            results[fault] = try_fault(fault)
+            progress(results[fault])
+    else:
+        with pool_for(LaneSpec(tier="rules"), workers, dies_by_interrupt=True) as pool:
+            for done in as_completed([pool.submit(_in_worker, fault) for fault in faults]):
+                results[done.result().fault] = done.result()
+                progress(done.result())
+    return tuple(results[fault] for fault in faults)
+
+
+def _in_worker(_: Worker, fault: str) -> Tried:
+    return try_fault(fault)
+
+
+def try_fault(fault: str, *, nested: bool = True) -> Tried:
+    """Tries one fault on forms until one refutes it, and on definitions that are enumerated.
+
+    These are the forms of `--unbounded --quick`, and the operators alone of `--quick`; where neither refutes
+    the fault, with `nested`, also pairs of operators. What has the same plans without it is left out.
+    """
+    touched = [each for each in provable(quick=True) if changes_plans(fault, each)]
+    refuted, undecided = None, dict[str, str]()
+    for each in touched:
+        proof = prove_one(each, True, (fault,))
+        if proof.outcome is Outcome.REFUTED:
+            refuted = proof
+            break
+        if proof.outcome is not Outcome.PROVED:
+            undecided[each.name] = proof.reason
+    enumerated = _enumerated(fault, singles(quick=True))
+    if nested and refuted is None and not enumerated:
+        enumerated = _enumerated(fault, pairs(QUICK_PAIRS))
+    return Tried(fault=fault, refuted=refuted, enumerated=enumerated, forms=len(touched), open=undecided)
+
+
+def _enumerated(fault: str, definitions: Iterable[Definition]) -> str:
+    """Returns the name of the first definition of which a small world shows the fault; empty if none does."""
+    names = (
+        each.name
+        for each in definitions
+        if changes_plans(fault, each) and verify_one(each, (fault,)).failures
+    )
+    return next(names, "")
+
+
+def changes_plans(fault: str, definition: Definition) -> bool:
+    """Whether some plan of a definition is another one with a fault; also where there are none."""
+    if definition.name not in _sound:
+        _sound[definition.name] = _written(definition, RULES)
+    return _written(definition, rules_with((fault,))) != _sound[definition.name]
+
+
+_sound: dict[str, Sequence[str]] = {}
+"""The plans of definitions without a fault, by their names, which this process has made."""
+
+
+def _written(definition: Definition, rules: Rules) -> Sequence[str]:
+    """Returns the plans of all roads as texts: nodes compare by identity."""
+    try:
+        return [render(plan, DUCKDB).text() for plan in _plans(definition, rules)]
+    except DynamicTablesError as error:
+        return [str(error)]
+
+
+def _plans(definition: Definition, rules: Rules) -> Iterator[Plan]:
+    bound, plans = bound_query(definition.query, definition.tables, rules), Plans(rules)
+    for table in definition.tables:
+        known = declared((table,))[table.name]
+        assert isinstance(known, BaseTable)
+        yield rules.capture(table.name, known.columns)
+    yield plans.initial(bound, True)
+    yield plans.changes(bound)
+    yield change_plan(bound, registered(rules))
+    known_algebra = plans.algebra(bound)
+    if known_algebra is not None:
+        yield plans.state(bound)
+        yield plans.fresh_state(known_algebra)
+        yield plans.net(known_algebra)
+        yield plans.groups(known_algebra)
+        yield plans.group_parts(known_algebra)
+        for again in (False, True):
+            yield plans.group_changes(known_algebra, again=again)
+
+
+def decision_of_tried(tried: Sequence[Tried]) -> Decision:
+    """Whether the proofs can fail: undecided where they refute no fault."""
+    return Decision.PASSED if any(each.refuted for each in tried) else Decision.UNDECIDED
