@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -17,6 +19,7 @@ from campaign.verify.unbounded import running, solve
 from campaign.verify.unbounded.prove import Outcome, Proof, Refutation
 from campaign.verify.unbounded.running import decision_of, provable
 from campaign.verify.unbounded.tried import Tried, decision_of_tried
+from dynamic_tables.differentiate.registry import OPERATORS
 from tests.schemas import unlike
 from workload.operators import Operator
 from workload.outcomes.decision import Decision
@@ -124,3 +127,8 @@ def test_a_fault_is_tried_by_the_proof_and_by_the_enumeration(monkeypatch: pytes
     assert (found["refuted"], found["enumerated"], found["forms"]) == ("distinct", "distinct", 1)
     other = CliRunner().invoke(main, [*command, "--fault", "no-such-fault"])
     assert other.exit_code == 2
+
+
+def test_the_page_has_a_row_for_each_operator_of_the_registry() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "proofs.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| ([a-z ]+) \| \d+ proved", page, re.MULTILINE)) == {*OPERATORS}
