@@ -162,7 +162,7 @@ class _Run:
                 self.road(road, of_road)
 
     def as_time_passes(self, compared: Compared) -> None:
-        """Checks the changes by the rules; where no table changed, those by plans without changes of tables."""
+        """Checks the changes by the rules, and by plans without changes of tables where no table changed."""
         engine, relations = self.engine, self.engine.universe.relations
         # No world counts as unchanged: rows may come and go in it.
         relations.make(TIMED_WORLDS, f"SELECT * REPLACE (TRUE AS changed) FROM {quoted(EVERY_WORLD)}")
