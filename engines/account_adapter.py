@@ -95,6 +95,7 @@ class AccountAdapter(SchedulingAdapter):
                     query,
                     target_lag=table.target_lag,
                     refresh_mode=engine.RefreshMode[table.mode.name],
+                    frozen_where=table.frozen_where,
                     initialize=False,
                     or_replace=or_replace,
                 )
@@ -162,9 +163,10 @@ class AccountAdapter(SchedulingAdapter):
     def fresh(self, name: str) -> Iterable[StoredRow] | None:
         """Returns the rows and ids of an initialization at the table's data timestamp.
 
-        None for a table without ids, and where the query fails on the data.
+        None for a table without ids or with a frozen part, and where the query fails on the data.
         """
-        if not self.account.dynamic_table(name).incremental:
+        table = self.account.dynamic_table(name)
+        if not table.incremental or table.frozen_where:
             return None
         try:
             rows = self.account.fresh_contents(name).rows()

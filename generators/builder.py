@@ -124,6 +124,12 @@ class ScenarioBuilder:
         definition = DynamicTable(f"d{len(self.definitions)}", generated.query, mode, lag, style=style)
         return self._define(definition, generated, shared=shared)
 
+    def freeze(self, name: str, condition: str) -> None:
+        """Gives a dynamic table that nothing reads a frozen part."""
+        definition = self.definitions[name]
+        assert isinstance(definition, DynamicTable)
+        self.definitions[name] = replace(definition, frozen_where=condition)
+
     def _style(self, query: Query, pattern: str) -> int:
         """A style in which the text of a query matches a pattern; 0 where no such style was drawn."""
         names = {source.name: [column.name for column in source.columns] for source in self.sources}

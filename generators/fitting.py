@@ -105,6 +105,8 @@ def _gap(
             return f"it reads {source.name}, another dynamic table"
     if definition.known_as and not _drops(limits):
         return "it takes the name of one that was dropped"
+    if isinstance(definition, DynamicTable) and definition.frozen_where and limits != NO_LIMITS:
+        return "it has a frozen part"
     if isinstance(definition, View) and not limits.views:
         return "it is a view"
     if may_fail(definition.query) and not limits.failures:

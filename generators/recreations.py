@@ -56,7 +56,9 @@ def _places(scenario: Scenario) -> Iterator[tuple[int, str]]:
         for name in live:
             going = _with_readers(scenario, live, name)
             sure = failing.isdisjoint(source for each in going for source in timeline.upstream(each))
-            if sure and 2 * STEP * len(going) < room:
+            # Another query may not take over a frozen part.
+            frozen = any(getattr(scenario.definition(each), "frozen_where", "") for each in going)
+            if sure and not frozen and 2 * STEP * len(going) < room:
                 yield number, name
 
 

@@ -16,10 +16,11 @@ from oracle.first_rows import RANK, FirstRows, first_rows, ranked
 from oracle.zeros import zeros_told
 from workload.orders import tied_order
 from workload.query import Query
-from workload.scenario import Scenario
+from workload.scenario import DynamicTable, Scenario
 from workload.schema import NO_PROMISES, Column, Table
 from workload.scope import Catalog
 from workload.sql import Dialect, column_name, literal, no_rows
+from workload.timeline import due_refreshes
 from workload.types import INT, Row
 from workload.wellformed import check_scenario
 
@@ -59,6 +60,11 @@ class DelayedView:
         self._expansions: dict[str, Expansion] = {}
         self._compared: dict[str, tuple[Column, ...]] = {}
         self.tells_zeros = True
+        frozen = {each.name for each in scenario.dynamic_tables if each.frozen_where}
+        self._first: dict[str, int] = {}
+        for due in (due for step in due_refreshes(scenario) for due in step) if frozen else ():
+            if due.table in frozen:
+                self._first.setdefault(due.table, due.timestamp)
         self._contents: dict[tuple[str, ...], tuple[Row, ...]] = {}
         self._ranked: dict[tuple[str, ...], FirstRows] = {}
 
@@ -106,11 +112,22 @@ class DelayedView:
         """
         if name in self._tables:
             return self.source_rows(name, timestamp)
-        key = self._key(name, timestamp)
+        first = self._first.get(name)
+        if first is not None:
+            # A frozen part is that of the first contents: its condition does not depend on the time.
+            return (*self._found(name, first, frozen=True), *self._found(name, timestamp, frozen=False))
+        return self._found(name, timestamp)
+
+    def _found(self, name: str, timestamp: int, frozen: bool | None = None) -> tuple[Row, ...]:
+        """The rows of the query at a timestamp: all, those that are frozen, or those that are not."""
+        key = (str(frozen), *self._key(name, timestamp))
         if key not in self._contents:
-            relations = self._relations(name, timestamp)
+            relations, definition = self._relations(name, timestamp), self._scenario.definition(name)
+            where = ""
+            if frozen is not None and isinstance(definition, DynamicTable):
+                where = f"{'' if frozen else 'NOT '}COALESCE(({definition.frozen_where}), FALSE)"
             self._contents[key] = self._rows(
-                name, self._expansion(name).at(timestamp), relations, self._catalog[name]
+                name, self._expansion(name).at(timestamp), relations, self._catalog[name], where
             )
         return self._contents[key]
 
@@ -233,9 +250,15 @@ class DelayedView:
         )
 
     def _rows(
-        self, name: str, expansion: Expansion, relations: list[str], columns: tuple[Column, ...]
+        self,
+        name: str,
+        expansion: Expansion,
+        relations: list[str],
+        columns: tuple[Column, ...],
+        where: str = "",
     ) -> tuple[Row, ...]:
         text = expansion.text(self._bound(expansion, relations), Dialect.DUCKDB)
+        text = f"SELECT * FROM ({text}) AS whole WHERE {where}" if where else text
         try:
             return run_typed(self._connection, text, columns, name, self._limit_s)
         except OracleQueryError as error:

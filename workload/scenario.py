@@ -45,7 +45,8 @@ class DynamicTable:
     Spark's SQL (`workload.writing.writer`); 0: each operator in parentheses. It does not change the meaning.
     `known_as`: the name by which an engine knows the table, if it is another one than `name`: that of a
     definition that was dropped or replaced before. Names in a scenario are never used twice, also not in
-    queries.
+    queries. `frozen_where`: a text that every dialect reads; the rows of the first contents that meet it
+    stay, and no other rows that do are ever shown. Nothing reads a table with such a part.
     """
 
     name: str
@@ -54,6 +55,7 @@ class DynamicTable:
     target_lag: int | None = None
     style: int = 0
     known_as: str = ""
+    frozen_where: str = ""
 
     @property
     def public_name(self) -> str:

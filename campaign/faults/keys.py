@@ -1,19 +1,23 @@
-"""Faults in primary keys: which row of a table that is written again is which."""
+"""Faults in primary keys and frozen parts: which row is which, and which may not change."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
-from campaign.faults.fault import in_row_ids, in_rules, part_fault
+from campaign.faults.fault import in_protocol, in_row_ids, in_rules, part_fault
+from dynamic_tables.definition import DynamicTable
 from dynamic_tables.differentiate import keys
 from dynamic_tables.differentiate.changes import named
 from dynamic_tables.differentiate.differentiation import At
 from dynamic_tables.differentiate.linear import same
 from dynamic_tables.differentiate.row_id import RowIds, primary_id
+from dynamic_tables.frozen import Bind, FrozenPart
 from dynamic_tables.plan.expressions import Col, Expr, Fn, Lit, boolean, conjunction
 from dynamic_tables.plan.nodes import ROW_ID, Filter, Leaf, Plan, Project
 from dynamic_tables.plan.types import INT, STRING, Columns
+from dynamic_tables.reading.values.passed import TypeOf
 from workload.outcomes.results import Check
 
 
@@ -48,6 +52,19 @@ def at_the_end_only(source: str, at: At, schema: Columns, key: keys.Key, row_ids
     return by(source, at, schema, key, row_ids)
 
 
+def late_changes_applied(
+    table: DynamicTable, timestamp: int, bind: Bind, type_of: TypeOf | None
+) -> FrozenPart:
+    """Late changes of the sources change and delete rows of the frozen part."""
+    return replace(FrozenPart.of(table, timestamp, bind, type_of), condition="FALSE")
+
+
+def boundary_thawed(table: DynamicTable, timestamp: int, bind: Bind, type_of: TypeOf | None) -> FrozenPart:
+    """The boundary of the frozen part is off by one: rows that lie on it are not frozen."""
+    part = FrozenPart.of(table, timestamp, bind, type_of)
+    return replace(part, condition=part.condition.replace("<=", "<"))
+
+
 _fault = partial(part_fault, area="keys", replacing=in_rules)
 
 FAULTS = (
@@ -67,6 +84,18 @@ FAULTS = (
         core=False,
     ),
     _fault("key-with-null-overlooked", "keyed", without_nulls, Check.EQUALITY, core=False),
+    _fault(
+        "late-changes-applied",
+        "frozen",
+        late_changes_applied,
+        Check.EQUALITY,
+        Check.INVARIANT_2,
+        replacing=in_protocol,
+        core=False,
+    ),
+    _fault(
+        "frozen-boundary-off", "frozen", boundary_thawed, Check.EQUALITY, replacing=in_protocol, core=False
+    ),
     # On Delta the rows that a key identifies are read without other ids.
     _fault("key-not-used", "keyed", identity_of_the_file, Check.INVARIANT_6, core=False, only_on="rules"),
     _fault("key-at-the-end-only", "keyed", at_the_end_only, Check.INVARIANT_2, core=False, only_on="rules"),

@@ -88,6 +88,7 @@ INTENTS: Mapping[str, Intent] = {
         memberships.first_rows_of_each,
         stories.story_of_a_key,
         keyed.written_again_by_key,
+        keyed.frozen_by_key,
     )
 }
 """Every intent by the name under which coverage counts it. The order is part of what decides the draws."""
@@ -115,6 +116,7 @@ TWICE_AS_OFTEN = (
     "story of a key",
     "written again by key",
     "written again by key",
+    "frozen by key",
 )
 """Intents with several variants: drawn as often as the others, most variants would never come up. One that
 stands here twice is drawn three times as often."""

@@ -1,4 +1,4 @@
-"""Triggers of primary keys: tables that are written again as a whole, of which few rows differ.
+"""Triggers of keys: tables that are written again as a whole, of which few rows differ; and frozen keys.
 
 Only the acts of an intent write such a table, because random rows would break its key. Any query may read it.
 """
@@ -10,7 +10,19 @@ from dataclasses import dataclass
 from generators.builder import ScenarioBuilder, source_of
 from generators.domains import TableSketch
 from generators.intents import shapes
-from generators.intents.script import Act, Script, act, column, is_value, script
+from generators.intents.script import (
+    Act,
+    Script,
+    act,
+    column,
+    delete,
+    insert,
+    is_value,
+    move_key,
+    script,
+)
+from generators.queries.expressions import Term
+from generators.queries.relations import COUNT_STAR, select
 from workload.dml import Assignment, Delete, Dml, Insert, Merge, Overwrite, Replace, Truncate, Update
 from workload.limits import NO_LIMITS
 from workload.query import Call, Expr, JoinKind, Literal
@@ -153,3 +165,22 @@ def _read(b: ScenarioBuilder, tables: list[TableSketch]) -> str:
             return shapes.stacked(b, last)
         case _:
             return shapes.define_over(b, shapes.reading(b, first.name), 8, "grouped")
+
+
+def frozen_by_key(b: ScenarioBuilder) -> Script:
+    """Rows on both sides of the boundary of a frozen part change, and rows cross it."""
+    table = b.choices.pick(b.tables)
+    bound = b.choices.integer(0, 3)
+    source = shapes.reading(b, table.name)
+    if b.choices.chance(50):
+        block = select(source, source.scope[:2])
+    else:
+        block = select(source, [source.scope[0], Term(COUNT_STAR)], group_by=source.scope[:1])
+    target = b.add_dynamic_table(block, shared=False)
+    b.freeze(target.name, f"{target.columns[0].name} <= {bound}")
+    return script(
+        target.name,
+        act(insert(b, table, k=bound), insert(b, table, k=bound + 1)),
+        act(move_key(table, bound, bound + 1), insert(b, table, k=bound - 1)),
+        act(move_key(table, bound + 1, bound), delete(table, "k", bound - 1)),
+    )

@@ -11,7 +11,8 @@ from campaign.faults.keys import FAULTS
 from campaign.lanes.spec import LaneSpec
 from generators.builder import ScenarioBuilder
 from generators.choices import SeededChoices
-from generators.intents.keyed import written_again_by_key
+from generators.generate import initial_rows
+from generators.intents.keyed import frozen_by_key, written_again_by_key
 from generators.profiles import SMOKE
 from tests.depth import examples
 from tests.ir import agg, columns, named, select, table
@@ -29,7 +30,8 @@ def story(seed: int) -> Scenario:
     """One intent alone: its tables, its dynamic tables, and a refresh after each of its acts."""
     builder = ScenarioBuilder(SeededChoices("keys", seed), SMOKE)
     builder.add_table()
-    script = written_again_by_key(builder)
+    initial_rows(builder)
+    script = (frozen_by_key if seed % 3 == 2 else written_again_by_key)(builder)
     for act in script.acts:
         for transaction in act:
             builder.commit(transaction)
