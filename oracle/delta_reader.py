@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime as dt
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError
+from deltalake.schema import PrimitiveType
 
 from oracle.arrow import from_arrow
 from oracle.errors import OracleError
 from workload.schema import Column
-from workload.types import Row
+from workload.types import Row, Value
 
 
 def newest_version(path: Path) -> int:
@@ -40,6 +43,43 @@ def read_rows(path: Path, version: int, columns: Sequence[Column]) -> tuple[Row,
     except (DeltaError, OSError, ValueError) as error:
         raise OracleError(f"{what}: delta-rs cannot read it: {error}") from error
     return from_arrow(content, columns, what)
+
+
+def frequencies(path: Path, most: int) -> Mapping[str, tuple[int, Mapping[Value, int]]]:
+    """How often columns are NULL, in percent, and how many rows have each of their `most` frequent values.
+
+    By column in small letters, without those of nested types. Raises OracleError: delta-rs cannot read it.
+    """
+    delta = _open(path, None)
+
+    def rows(text: str) -> list[tuple[Any, ...]]:
+        content = pa.table(QueryBuilder().register("t", delta).execute(text).read_all())
+        return list(zip(*(each.to_pylist() for each in content.columns), strict=True))
+
+    found: dict[str, tuple[int, Mapping[Value, int]]] = {}
+    for field in delta.schema().fields:
+        if not isinstance(field.type, PrimitiveType):
+            continue
+        name = '"' + field.name.replace('"', '""') + '"'
+        try:
+            ((total, filled),) = rows(f"SELECT COUNT(*), COUNT({name}) FROM t")
+            counted = rows(
+                f"SELECT {name}, COUNT(*) AS n FROM t WHERE {name} IS NOT NULL GROUP BY {name} "
+                f"ORDER BY n DESC, {name} LIMIT {most}"
+            )
+        except Exception as error:  # delta-rs raises Exception itself for files that are gone
+            raise OracleError(f"{path}: delta-rs cannot read {field.name}") from error
+        nulls = round(100 * (total - filled) / total) if total else 0
+        found[field.name.lower()] = nulls, {_without_zone(value): n for value, n in counted}
+    return found
+
+
+def _without_zone(value: Any) -> Value:
+    """A value as scenarios have it: a time in UTC."""
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        return value.astimezone(dt.UTC).replace(tzinfo=None)
+    plain: Value = value
+    return plain
 
 
 def _open(path: Path, version: int | None) -> DeltaTable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,11 +9,6 @@ from enum import Enum
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-
-import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder
-from deltalake.schema import PrimitiveType
 
 from campaign.errors import CampaignError
 from campaign.lanes.spec import LaneSpec
@@ -32,7 +26,9 @@ from given.facts import names_in
 from given.frequencies import Frequencies, Sample
 from given.read import Describe, Described, NothingToJudge, read_definitions
 from given.script import ScriptError, WrittenDefinition
+from oracle.delta_reader import frequencies
 from oracle.duck import open_duckdb
+from oracle.errors import OracleError
 from workload.errors import WorkloadError
 from workload.schema import Column
 from workload.sql import Dialect, no_rows, type_name
@@ -120,38 +116,16 @@ def scripts_at(path: Path) -> Iterator[tuple[Path, Mapping[str, Path]]]:
 
 def sampled(tables: Mapping[str, Path], *, shown: bool) -> Sample:
     """How often the columns of Delta tables hold what. Raises CampaignError: delta-rs cannot read one."""
-    found: dict[str, Mapping[str, Frequencies]] = {}
-    for name, folder in tables.items():
-        try:
-            delta = DeltaTable(folder)
-            plain = [each.name for each in delta.schema().fields if isinstance(each.type, PrimitiveType)]
-            counted = {column: _frequencies(delta, column, shown=shown) for column in plain}
-        except Exception as error:  # delta-rs raises Exception itself for files that are gone
-            reason = str(error).splitlines()[0]
-            raise CampaignError(f"{folder}: delta-rs cannot read its values: {reason}") from error
-        found[name] = {column.lower(): each for column, each in counted.items()}
-    return found
-
-
-def _frequencies(delta: DeltaTable, column: str, *, shown: bool) -> Frequencies:
-    quoted = '"' + column.replace('"', '""') + '"'
-
-    def rows(text: str) -> list[tuple[Any, ...]]:
-        answer = QueryBuilder().register("t", delta).execute(text).read_all()
-        return list(zip(*(each.to_pylist() for each in pa.table(answer).columns), strict=True))
-
-    ((total, filled),) = rows(f"SELECT COUNT(*), COUNT({quoted}) FROM t")
-    counted = rows(
-        f"SELECT {quoted}, COUNT(*) AS n FROM t WHERE {quoted} IS NOT NULL GROUP BY {quoted} "
-        f"ORDER BY n DESC, {quoted} LIMIT {MOST_FREQUENT}"
-    )
-    nulls = round(100 * (total - filled) / total) if total else 0
-    return Frequencies(nulls, {_plain(value): n for value, n in counted}, shown)
-
-
-def _plain(value: Any) -> Any:
-    """A value as scenarios have it: a time without a zone, in UTC."""
-    return value.astimezone(dt.UTC).replace(tzinfo=None) if getattr(value, "tzinfo", None) else value
+    try:
+        return {
+            name: {
+                column: Frequencies(nulls, rows, shown)
+                for column, (nulls, rows) in frequencies(folder, MOST_FREQUENT).items()
+            }
+            for name, folder in tables.items()
+        }
+    except OracleError as error:
+        raise CampaignError(str(error)) from error
 
 
 def explanations(path: str, type_of: TypeOf | None = None) -> dict[str, Explanation]:

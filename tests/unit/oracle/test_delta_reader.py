@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from oracle.arrow import to_arrow
 from oracle.bag import Bag
-from oracle.delta_reader import newest_version, read_rows
+from oracle.delta_reader import frequencies, newest_version, read_rows
 from oracle.errors import OracleError
 from tests.unit.oracle.words import columns, rows
 from workload.schema import Column
@@ -45,6 +46,16 @@ def test_rows_of_every_type_at_every_version(every: Path) -> None:
     assert bag(read_rows(every, 0, EVERY), EVERY) == bag(FIRST, EVERY)
     assert bag(read_rows(every, 1, EVERY), EVERY) == bag(FIRST + SECOND, EVERY)
     assert read_rows(every, 2, EVERY) == ()
+
+
+def test_the_most_frequent_values_are_counted(tmp_path: Path) -> None:
+    held = columns("Kind STRING, at TIMESTAMP, l ARRAY<INT>")
+    noon = dt.datetime.fromisoformat("2024-02-29T12:00:00")
+    written = [("b", noon, ()), ("b", None, ()), ("a", None, ()), ("c", None, ())]
+    write_deltalake(tmp_path, to_arrow(held, written, ""))
+    assert frequencies(tmp_path, 2) == {"kind": (0, {"b": 2, "a": 1}), "at": (75, {noon: 1})}
+    with pytest.raises(OracleError, match="delta-rs cannot read it"):
+        frequencies(tmp_path / "none", 2)
 
 
 def test_columns_are_read_by_name_in_the_given_order(every: Path) -> None:
