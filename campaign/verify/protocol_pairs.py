@@ -103,7 +103,7 @@ class Extent(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Chosen:
     """What is run. `every`: of the pairs with one first disturbance only each n-th."""
 
     planted: Planted = SOUND
@@ -111,22 +111,22 @@ class Plan:
     every: int = 1
 
 
-def explore(first: Happening, plan: Plan) -> Protocol:
+def explore(first: Happening, chosen: Chosen) -> Protocol:
     """Runs a first disturbance alone, and with each second one."""
-    alone = verified(Interleaving((first,)), plan.planted, MEMBERS)
+    alone = verified(Interleaving((first,)), chosen.planted, MEMBERS)
     broken, processes = [*alone.broken], _processes(alone)
     found = second_places(alone)
-    chosen = [each for each in found.run if plan.extent.has(first.what, each.what)][:: plan.every]
-    for second in chosen:
-        ran = verified(Interleaving((first, second)), plan.planted, MEMBERS)
+    seconds = [each for each in found.run if chosen.extent.has(first.what, each.what)][:: chosen.every]
+    for second in seconds:
+        ran = verified(Interleaving((first, second)), chosen.planted, MEMBERS)
         broken += ran.broken
         processes = max(processes, _processes(ran))
     return Protocol(
-        interleavings=1 + len(chosen),
+        interleavings=1 + len(seconds),
         steps=alone.count,
         broken=tuple(broken),
         as_others=found.cut,
-        left_out=len(found.run) - len(chosen),
+        left_out=len(found.run) - len(seconds),
         processes=processes,
     )
 
@@ -136,14 +136,16 @@ def _processes(ran: Ran) -> int:
 
 
 def verify_pairs(
-    plan: Plan, *, workers: int = 1, progress: Callable[[int], None] = lambda done: None
+    chosen: Chosen, *, workers: int = 1, progress: Callable[[int], None] = lambda done: None
 ) -> Protocol:
-    """Runs the pairs of a plan, and each of their disturbances alone."""
-    alone = verified(Interleaving(()), plan.planted, MEMBERS)
+    """Runs the chosen pairs, and each of their disturbances alone."""
+    alone = verified(Interleaving(()), chosen.planted, MEMBERS)
     found = places(alone.steps)
-    firsts = [each for each in found.run if any(plan.extent.has(each.what, second) for second in HAPPENINGS)]
+    firsts = [
+        each for each in found.run if any(chosen.extent.has(each.what, second) for second in HAPPENINGS)
+    ]
     results = [Protocol(1, alone.count, tuple(alone.broken))]
-    for each in _explored(firsts, plan, workers):
+    for each in _explored(firsts, chosen, workers):
         results.append(each)
         progress(sum(one.interleavings for one in results))
     return Protocol(
@@ -157,14 +159,14 @@ def verify_pairs(
     )
 
 
-def _explored(firsts: Sequence[Happening], plan: Plan, workers: int) -> Iterator[Protocol]:
+def _explored(firsts: Sequence[Happening], chosen: Chosen, workers: int) -> Iterator[Protocol]:
     if workers == 1:
-        yield from (explore(first, plan) for first in firsts)
+        yield from (explore(first, chosen) for first in firsts)
         return
     with pool_for(LaneSpec(tier="rules"), workers, dies_by_interrupt=True) as pool:
-        for done in as_completed([pool.submit(_in_worker, first, plan) for first in firsts]):
+        for done in as_completed([pool.submit(_in_worker, first, chosen) for first in firsts]):
             yield done.result()
 
 
-def _in_worker(_: Worker, first: Happening, plan: Plan) -> Protocol:
-    return explore(first, plan)
+def _in_worker(_: Worker, first: Happening, chosen: Chosen) -> Protocol:
+    return explore(first, chosen)

@@ -21,7 +21,7 @@ from campaign.verify.protocol import (
     Running,
     verified,
 )
-from campaign.verify.protocol_pairs import MEMBERS, Extent, Plan, explore, places
+from campaign.verify.protocol_pairs import MEMBERS, Chosen, Extent, explore, places
 from campaign.verify.protocol_steps import Used
 from campaign.verify.protocol_world import FIRST, HEIR, PAIR_FAULTS, SOUND, Step, World
 from engines.memory.database import own_database
@@ -97,7 +97,7 @@ def test_a_mistake_that_no_disturbance_shows_alone() -> None:
 
 
 def test_a_first_disturbance_is_run_with_second_ones() -> None:
-    found = explore(Happening(ANOTHER, 22), Plan(every=40))
+    found = explore(Happening(ANOTHER, 22), Chosen(every=40))
     assert found.broken == ()
     assert found.interleavings > 1
     assert found.processes == 3

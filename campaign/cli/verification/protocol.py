@@ -93,7 +93,7 @@ def run(
     """Runs the interleavings that were asked for."""
     # Imported here, so that `dvs verify --help` loads neither the engine nor DuckDB.
     from campaign.verify.protocol import verify_protocol
-    from campaign.verify.protocol_pairs import Extent, Plan, verify_pairs
+    from campaign.verify.protocol_pairs import Chosen, Extent, verify_pairs
     from campaign.verify.protocol_world import PAIR_FAULTS, PROTOCOL_FAULTS, SOUND
 
     planted: Planted = SOUND if fault is None else {**PROTOCOL_FAULTS, **PAIR_FAULTS}[fault].model
@@ -107,8 +107,8 @@ def run(
 
     if pairs is None:
         return verify_protocol(planted, depth=QUICK if quick else None, progress=progress)
-    plan = Plan(planted=planted, extent=Extent(pairs), every=every)
-    return verify_pairs(plan, workers=workers, progress=progress)
+    chosen = Chosen(planted=planted, extent=Extent(pairs), every=every)
+    return verify_pairs(chosen, workers=workers, progress=progress)
 
 
 def document(result: Protocol, seconds: float) -> ProtocolDocument:

@@ -72,12 +72,12 @@ def each_fault(chosen: tuple[str, ...], workers: int, as_json: bool) -> ExitCode
 
 def tried_document(tried: Tried) -> TriedDocument:
     """What refutes a planted fault, as JSON data."""
-    from campaign.verify.unbounded.tried import found
+    from campaign.verify.unbounded.tried import refuted_by
 
     refutation = None if tried.refuted is None else tried.refuted.refutation
     return {
         "fault": tried.fault,
-        "found": found(tried).value,
+        "found": refuted_by(tried).value,
         "refuted": "" if tried.refuted is None else tried.refuted.definition.name,
         "rows": 0 if refutation is None else sum(map(len, refutation.world)),
         "enumerated": tried.enumerated,
@@ -88,21 +88,21 @@ def tried_document(tried: Tried) -> TriedDocument:
 
 def tried_line(tried: Tried) -> str:
     """What refutes a planted fault, in a line."""
-    from campaign.verify.unbounded.tried import found
+    from campaign.verify.unbounded.tried import refuted_by
 
     by = [] if tried.refuted is None else [tried.refuted.definition.name]
     by += [tried.enumerated] if tried.enumerated else []
-    return f"{tried.fault}: {found(tried).value}{': ' if by else ''}{' / '.join(by)}"
+    return f"{tried.fault}: {refuted_by(tried).value}{': ' if by else ''}{' / '.join(by)}"
 
 
 def tried_table(tried: Sequence[Tried]) -> Iterator[str]:
     """The table of docs/proofs.md."""
-    from campaign.verify.unbounded.tried import Found, found
+    from campaign.verify.unbounded.tried import RefutedBy, refuted_by
 
     yield "| outcome | faults |"
     yield "|---|---|"
-    for outcome in Found:
-        names = [f"`{each.fault}`" for each in tried if found(each) is outcome]
+    for outcome in RefutedBy:
+        names = [f"`{each.fault}`" for each in tried if refuted_by(each) is outcome]
         if names:
             yield f"| {outcome.value} ({len(names)}) | {', '.join(names)} |"
 

@@ -159,7 +159,7 @@ class _Run:
             still = [name for name in names if name not in changed]
             some = Symbolic.of(self.definition, self.domain, self.rules, changed)
             before, after = some.ends(plans.initial(bound, True))
-            changes = some.rows(plans.changes(bound, still))
+            changes = some.rows(plans.changes(bound, still), {CONTENTS: before})
             road = f"by the rules, {' and '.join(still)} unchanged"
             self.show(road, some, violations(before, after, changes, columns, some.changing))
             yield road

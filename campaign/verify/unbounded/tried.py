@@ -43,7 +43,7 @@ class Tried:
     open: Mapping[str, str] = field(default_factory=dict)
 
 
-class Found(Enum):
+class RefutedBy(Enum):
     """What refutes a planted fault."""
 
     BOTH = "refuted by the proof and by the enumeration"
@@ -53,13 +53,13 @@ class Found(Enum):
     NO_FORM = "no form has other plans"
 
 
-def found(tried: Tried) -> Found:
+def refuted_by(tried: Tried) -> RefutedBy:
     """Returns what refutes a fault."""
     if tried.refuted is not None:
-        return Found.BOTH if tried.enumerated else Found.PROOF
+        return RefutedBy.BOTH if tried.enumerated else RefutedBy.PROOF
     if tried.enumerated:
-        return Found.ENUMERATION
-    return Found.NEITHER if tried.forms else Found.NO_FORM
+        return RefutedBy.ENUMERATION
+    return RefutedBy.NEITHER if tried.forms else RefutedBy.NO_FORM
 
 
 def faults_of_rules() -> tuple[str, ...]:
