@@ -16,7 +16,7 @@ from campaign.verify.engine import bound_query
 from campaign.verify.unbounded.bags import Bag
 from campaign.verify.unbounded.cells import Cell, NotExpressibleError, Text
 from campaign.verify.unbounded.prove import Outcome, Symbolic
-from campaign.verify.unbounded.running import provable, prove_one
+from campaign.verify.unbounded.running import FEWER, OF_PAIRS, provable, prove_one
 from campaign.verify.unbounded.terms import forget
 from campaign.verify.unbounded.values import value_of
 from dynamic_tables.differentiate.registry import RULES
@@ -92,8 +92,8 @@ REFUTED = {
 """Planted faults, each with a form that refutes it."""
 
 
-def form(name: str) -> Definition:
-    return next(definition for definition in provable(quick=True) if definition.name == name)
+def form(name: str, *, quick: bool = True) -> Definition:
+    return next(definition for definition in provable(quick=quick) if definition.name == name)
 
 
 @pytest.mark.parametrize("fault", REFUTED)
@@ -121,3 +121,16 @@ def test_a_rule_is_proved(name: str) -> None:
     proof = prove_one(form(name), True)
     assert proof.outcome is Outcome.PROVED, proof.reason
     assert proof.cases > proof.formulas
+
+
+def test_pairs_of_operators_are_proved_too_over_fewer_values_where_z3_gives_up() -> None:
+    wide = prove_one(form("limit over union", quick=False), False)
+    assert (wide.outcome, wide.domain) == (Outcome.PROVED, OF_PAIRS)
+    narrow = prove_one(form("distinct over window", quick=False), False)
+    assert (narrow.outcome, narrow.domain) == (Outcome.PROVED, FEWER[0])
+
+
+def test_a_fault_of_a_nested_operator_is_refuted() -> None:
+    proof = prove_one(form("filter over distinct", quick=False), False, ("distinct-value-lingers",))
+    assert proof.outcome is Outcome.REFUTED
+    assert proof.failure is not None

@@ -34,6 +34,9 @@ KEYS: tuple[Value, ...] = (None, 0)
 OF_PAIRS: Domain = {"k": (None, 1), "v": (None, 1)}
 """The values of a pair of nested operators; 1 passes the filter, NULL does not."""
 
+FEWER: tuple[Domain, ...] = ({"k": (1,), "v": (None, 1)}, {"k": (None, 1), "v": (1,)})
+"""The values of a pair on which z3 gives up over `OF_PAIRS`, those first that say more."""
+
 ORDERED = frozenset({Operator.GROUPED_AGGREGATION, Operator.LIMIT})
 """Operators that compare three values: the one that is stored, the one that comes, and the next best."""
 
@@ -170,7 +173,11 @@ def prove_one(definition: Definition, quick: bool, faults: tuple[str, ...] = ())
     """Proves one definition in this process; a world that refutes it is checked on DuckDB."""
     rules = rules_with(faults)
     timeout_ms = TIMEOUT_MS if definition.inner is None else TIMEOUT_OF_PAIRS_MS
-    proof = prove(definition, domain_of(definition, quick=quick), rules, timeout_ms=timeout_ms)
+    domains = (domain_of(definition, quick=quick), *(() if definition.inner is None else FEWER))
+    for domain in domains:
+        proof = prove(definition, domain, rules, timeout_ms=timeout_ms)
+        if proof.outcome is not Outcome.UNKNOWN:
+            break
     if proof.refutation is None:
         return proof
     failure = confirmed(definition, proof.refutation.world, rules)
