@@ -98,8 +98,9 @@ def command(
     """Run random transactions of concurrent clients on a database, record what they see, and judge it.
 
     URL: postgresql://USER@HOST/DATABASE, mariadb://USER@HOST, sqlite:///FILE, duckdb:///FILE or
-    delta-rs:///FOLDER; the first word alone starts a database for the run. All is done in a schema, database
-    or new file called dvs_recording, which is removed at the end. Exit status as of `dvs check`.
+    delta-rs:///FOLDER; the first word alone starts a database for the run. Of views: postgresql, account
+    (this project's engine, in memory) or pg_ivm. All is done in a schema, database or new file called
+    dvs_recording, which is removed at the end. Exit status as of `dvs check`.
     """
     from protocols.recording.clients import Load
     from protocols.recording.views import VIEWS

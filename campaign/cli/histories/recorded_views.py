@@ -68,10 +68,13 @@ def record_views(
 
 
 def _recorded(url: str, isolation: str | None, run: Load) -> tuple[Views, Promise]:
+    from campaign.protocols.beside import SYSTEMS, recorded_beside
     from campaign.protocols.databases import opened
-    from protocols.recording.database import RecordingError
+    from protocols.recording.database import Promise, RecordingError
 
     try:
+        if url in SYSTEMS:
+            return recorded_beside(url, isolation, run), Promise.SNAPSHOT
         with opened(url, isolation) as database:
             from protocols.recording.postgres import PostgresServer
             from protocols.recording.views import recorded_views
