@@ -82,7 +82,7 @@ def comparable(column: Col) -> Expr:
     """Returns what is compared instead of a column: for a MAP the array of its pairs, for a float its text.
 
     Spark compares no maps. The order of the pairs counts, because functions such as `map_keys` show it. As
-    texts, -0.0 and 0.0 differ. Of a VARIANT it is the canonical text (`plan.variants`).
+    texts, -0.0 and 0.0 differ. Of a VARIANT it is the canonical text (`plan.functions.canonical`).
     """
     if column.type == VARIANT:
         return Fn(CANONICAL, (column,), STRING)

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from campaign.audit.audit import AuditVerdict, audit
 from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError, RefreshFailed
+from dynamic_tables.journal.events import RefreshFailure
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.schedule.failing import Fault
 from dynamic_tables.store.port import Action
@@ -69,7 +70,8 @@ def test_a_python_function_from_its_first_table_to_its_end(
         other.refresh("b")
     assert "\n" not in str(failed.value)
     assert counts(other, "b") == {"low": 2, "high": 1, None: 1}
-    assert other.store.journal.all_events()[-1].fault is Fault.USER  # type: ignore[union-attr]
+    events = other.store.journal.all_events()
+    assert [each.fault for each in events if isinstance(each, RefreshFailure)] == [Fault.USER]
 
     module.unlink()
     with pytest.raises(DefinitionError, match="there is no module shopfunctions") as gone:

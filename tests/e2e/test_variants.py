@@ -66,7 +66,6 @@ MAINTAINED = {
     "schema_of_variant(p) AS s, is_variant_null(p) AS v FROM r",
     "elements": "SELECT k, v.pos, v.key, v.value FROM r, LATERAL variant_explode_outer(r.p) AS v",
     "pairs": "SELECT x.k, x.p, y.p AS q FROM r AS x LEFT JOIN r AS y ON x.n = y.k",
-    "newest": "SELECT n, max_by(p, k) AS p, COUNT(p) AS c FROM r GROUP BY n",
     "before": "SELECT k, LAG(p) OVER (PARTITION BY n ORDER BY k) AS p FROM r",
     "of_elements": "SELECT key, COUNT(*) AS c FROM elements GROUP BY key",
     "of_all": "SELECT k, p FROM in_full WHERE k <> 5",

@@ -34,6 +34,9 @@ NAMES = ("explode", "posexplode", "inline")
 OF_VARIANTS = "variant_explode"
 """The function that makes a row of each element of a VARIANT; it stands in FROM only."""
 
+OF_VARIANT: Columns = (("key", STRING), ("value", VARIANT))
+"""What it shows of an element beside the position."""
+
 OUTER = "_outer"
 """The end of the name of a function that pads a row whose array has no elements."""
 
@@ -120,9 +123,8 @@ def _elements(call: Exploding, array: Expr) -> tuple[Expr, Type, Columns | None]
     element, pair = element_of(array.type), pair_of(array.type)
     if call.name == OF_VARIANTS:
         if array.type == VARIANT:
-            fields = (("key", STRING), ("value", VARIANT))
-            type_ = struct_type(fields)
-            return Fn(VARIANT_ELEMENTS, (array,), array_type(type_)), type_, fields
+            type_ = struct_type(OF_VARIANT)
+            return Fn(VARIANT_ELEMENTS, (array,), array_type(type_)), type_, OF_VARIANT
         wanted = "a VARIANT"
     elif call.name == "inline":
         fields = None if element is None else fields_of(element)
@@ -181,8 +183,8 @@ def with_exploded_items(
     calls = [exploding(_called(item)) for item in node.expressions]
     if not any(calls):
         return plan, scope, node
-    for call in filter(None, calls):
-        ensure_in_from(call)
+    for found in filter(None, calls):
+        ensure_in_from(found)
     if any(node.args.get(name) for name in ("group", "having", "qualify")) or any(
         _over_rows(node.expressions)
     ):

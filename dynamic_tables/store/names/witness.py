@@ -146,7 +146,14 @@ def rows_of(frame: DataFrame) -> Counter[str]:
 
 
 def _shown(value: object) -> object:
-    """Returns a value without the last bits of a float, which depend on the order of summation."""
+    """Returns a value without the last bits of a float, which depend on the order of summation.
+
+    Of a VARIANT it is what the document holds: of the names of its keys it may store more than it has.
+    """
+    if isinstance(value, dict) and value.keys() == {"value", "metadata"}:
+        from pyspark.sql.types import VariantVal
+
+        return VariantVal(value["value"], value["metadata"]).toPython()
     return float(f"{round(value, 9):.12g}") if isinstance(value, float) and isfinite(value) else value
 
 

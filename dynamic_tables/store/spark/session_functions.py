@@ -57,7 +57,7 @@ class SessionFunctions:
         assert found.call is not None
         # To Spark every function is deterministic; one that is not makes its tables FULL before.
         if takes_series(found.call):
-            made = pandas_udf(found.call, found.function.returns)
+            made = pandas_udf(found.call, found.function.returns)  # type: ignore[call-overload]
         else:
             made = udf(found.call, found.function.returns, useArrow=False)
         self.session.udf.register(found.function.name, made)

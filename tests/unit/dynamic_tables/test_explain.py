@@ -158,8 +158,8 @@ BAD_TABLES = {
     "r(a INT,)": "table r: '' is no column; write a name and a type",
     "r(a INT, A STRING)": "table r: column A is declared twice",
     "r(a INTERVAL)": "column a: type INTERVAL is not supported; use TINYINT, SMALLINT, INT, BIGINT, "
-    "DECIMAL(p,s), FLOAT, DOUBLE, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, ARRAY, MAP or "
-    "STRUCT",
+    "DECIMAL(p,s), FLOAT, DOUBLE, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, VARIANT, "
+    "ARRAY, MAP or STRUCT",
 }
 
 
