@@ -43,7 +43,8 @@ def test_an_engine_gets_a_function_and_a_judge_a_constant(
     assert reads_time(now)
     assert render_expr(now, Dialect.SPARK) == text
     two_seconds = 2_000_000 + (5 if offset == -5 else 0)
-    assert at_time(now, two_seconds) == Literal(value, type_)
+    constant: object = at_time(now, two_seconds)
+    assert constant == Literal(value, type_)
     with pytest.raises(WorkloadError, match="no text in duckdb"):
         render_expr(now, Dialect.DUCKDB)
 
