@@ -213,7 +213,7 @@ SYSTEMS: Mapping[str, Mapping[str, Callable[[int], AbstractContextManager[System
 
 
 @dataclass(slots=True)
-class _Run:
+class _Turns:
     """A run. `xid`: numbers transactions that write, as they commit; `writers`: those of writers."""
 
     system: System
@@ -292,7 +292,7 @@ def recorded_beside(name: str, isolation: str | None, load: Load) -> Views:
         raise RecordingError(f"{name} has no isolation level {level}; take one of {', '.join(levels)}")
     draw = random.Random(f"{load.seed} beside")
     with levels[level](load.keys) as system:
-        run = _Run(system, load, draw)
+        run = _Turns(system, load, draw)
 
         def reader() -> None:
             if draw.random() < 0.15:
