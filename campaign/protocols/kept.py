@@ -38,7 +38,7 @@ TRANSACTIONS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class SmallestViolation:
     """A violation: the command that shows it, the phenomenon, and the smallest history found, or in words."""
 
     command: str
@@ -54,7 +54,7 @@ class Kept:
     isolation: str
     promise: Promise
     committed: dict[Level, int] = field(default_factory=dict)
-    violated: dict[Level, Violation] = field(default_factory=dict)
+    violated: dict[Level, SmallestViolation] = field(default_factory=dict)
     unknown: dict[Level, str] = field(default_factory=dict)
 
     def mark(self, level: Level) -> str:
@@ -69,7 +69,7 @@ class Kept:
         for each in explanations(checked, minimised=True) if wrong - self.violated.keys() else ():
             history = None if each.minimised is None else f"`{' '.join(render(each.minimised).split())}`"
             smallest = history or "; ".join(line.text for line in each.lines)
-            shown = Violation(command, each.title.partition("(")[0].partition(",")[0], smallest)
+            shown = SmallestViolation(command, each.title.partition("(")[0].partition(",")[0], smallest)
             self.violated.update(
                 {level: shown for level in each.levels if level in wrong and level not in self.violated}
             )
