@@ -29,7 +29,8 @@ def history_of(table: DynamicTable, store: Store, plans: Plans, *, first: bool) 
     None where there are none yet. Raises StoreError: the table to copy from is not there.
     """
     if not first:
-        return store.current(table)
+        # A table that is written anew, because another writer has edited its rows, keeps the frozen ones.
+        return store.current(table, edited=True)
     if not table.backfill_from:
         return None
     source = store.definitions().get(table.backfill_from)

@@ -367,10 +367,9 @@ class DeltaStore:
         """Returns how much the commits between two versions touched, from the log alone."""
         return self.versions.extent(definition, start, end)
 
-    def current(self, table: DynamicTable) -> Relation:
+    def current(self, table: DynamicTable, *, edited: bool = False) -> Relation:
         """Returns the rows of the newest refresh, if it is incremental with hidden columns and `$ROW_ID`."""
-        # Also where another writer has edited rows since: a table that is written anew keeps its frozen rows.
-        logged = refresh_log.refreshes(self.folder.polled(table.name), edited=True)
+        logged = refresh_log.refreshes(self.folder.polled(table.name), edited=edited)
         version = logged[-1].version if logged else self.folder.log(table.name).newest.version
         return self.versions.snapshot(replace(table, columns=table.stored), version, table.incremental)
 

@@ -154,8 +154,12 @@ class Store(Protocol):
     ) -> Extent | None:
         """Returns how much the commits between two versions touched, without reading rows; None: unknown."""
 
-    def current(self, table: DynamicTable) -> Relation:
-        """Returns the stored contents; of an incremental table with its hidden columns and `$ROW_ID`."""
+    def current(self, table: DynamicTable, *, edited: bool = False) -> Relation:
+        """Returns the stored contents; of an incremental table with its hidden columns and `$ROW_ID`.
+
+        `edited`: those of the last refresh, also where another writer has changed rows since. Otherwise that
+        raises CorruptTable.
+        """
 
     def current_rows(self, table: DynamicTable, row_ids: Sequence[str]) -> Relation:
         """Returns, of the stored contents as `current` gives them, the rows with some ids, or more rows."""

@@ -236,7 +236,7 @@ class MemoryStore(ABC, Generic[Rows]):
         """Returns None: tables in memory are small."""
         return None
 
-    def current(self, table: DynamicTable) -> Relation:
+    def current(self, table: DynamicTable, *, edited: bool = False) -> Relation:
         """Returns the rows of the newest version. Raises StoreError: another process has made it anew."""
         rows = self.stored(table.name).rows
         if not rows:

@@ -523,7 +523,7 @@ def test_text_that_no_rule_covers_is_typed_and_run_by_spark(shop: Shop) -> None:
     assert [str(type_) for _, type_ in table.columns] == ["INT", "INT", "DECIMAL(5,2)"]
     assert str(shop.rows("top")) == "[(2, 1, Decimal('2.00'))]"
     with pytest.raises(DefinitionError, match="which dynamic tables do not hold"):
-        shop.account.create_dynamic_table("bad", "SELECT parse_json(v) AS l FROM r")
+        shop.account.create_dynamic_table("bad", "SELECT make_dt_interval(k) AS l FROM r")
 
 
 def test_a_dynamic_table_reads_another_at_its_data_timestamp(shop: Shop) -> None:
