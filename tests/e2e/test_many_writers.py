@@ -213,7 +213,7 @@ def test_a_transaction_with_a_part_in_a_table_that_cannot_be_read_is_not_torn(
     with monkeypatch.context() as without:
         without.setattr(DataTime, "add_write", lambda self: None)
         office.mine.execute(*BOTH)
-    office.by_plain_spark("ALTER TABLE {s} ADD COLUMN (x VARIANT)")
+    office.by_plain_spark("ALTER TABLE {s} ADD COLUMN (x VOID)")
     other = office.another()
     with pytest.raises(CorruptTable, match="column x is of type"):
         other.read("s")
