@@ -50,7 +50,7 @@ def dvs_dbt(project: Path, *words: str) -> Result:
 @pytest.fixture(scope="module")
 def shop() -> DbtResult:
     """The example, searched."""
-    limits = Limits(seed=1, trials=2, rounds=2, budget=3600.0, workers=1)
+    limits = Limits(seed=1, trials=2, rounds=1, budget=3600.0, workers=1)
     return search(Target(SHOP, str(PYTHON)), limits, schema=str(SHOP / "schema.sql"), kinds=KINDS)
 
 
