@@ -178,7 +178,6 @@ def test_what_only_spark_evaluates_is_incremental_on_delta_too(on_delta: Account
         "SELECT k FROM r WHERE at > 'now'",
         "SELECT k, date_trunc('month', 'now') AS m FROM r",
         "SELECT k, to_timestamp('now') AS m FROM r",
-        "SELECT k FROM r WHERE to_unix_timestamp(at) < unix_timestamp()",
         "SELECT k, CAST(concat('to', 'day') AS DATE) AS d FROM r",
         "SELECT k, datediff(to_date('today'), at) AS d FROM r",
         "SELECT k, aes_encrypt(b, '0000111122223333') AS y FROM r",
