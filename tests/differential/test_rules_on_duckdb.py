@@ -323,7 +323,8 @@ def run(query: Query, operators: Mapping[str, OperatorRule] = OPERATORS) -> Trac
 
 
 def test_every_operator_of_the_registry_is_covered() -> None:
-    assert DEFINITIONS.keys() == OPERATORS.keys()
+    # Passing time needs a column of times: test_texts_on_duckdb.py has it.
+    assert DEFINITIONS.keys() == OPERATORS.keys() - {"passing time"}
     for operator, query in DEFINITIONS.items():
         assert operator in operators_of(query)
 
@@ -367,7 +368,7 @@ def test_the_change_sets_keep_the_invariants(name: str) -> None:
     assert sum(bool(refreshed.change_set) for refreshed in trace.refreshes) >= 2
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("operator", DEFINITIONS)
 def test_forgetting_an_operator_is_noticed(operator: str) -> None:
     """INCREMENTAL over an operator without a rule is refused, and the judge holds that against the engine."""
     without = {name: rule for name, rule in OPERATORS.items() if name != operator}

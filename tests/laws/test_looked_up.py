@@ -67,7 +67,7 @@ def test_random_scenarios_pass_on_an_engine_that_filters_by_keys(monkeypatch: py
     for index in range(examples(20)):
         outcome = lane.judge(scenario_at(12, QUICK, index))
         assert outcome.outcome is OutcomeClass.PASSED, (index, outcome.findings)
-    assert len(added) > 60
+    assert len(added) > 40
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ NO_BRANCH: Mapping[str, str] = {
     "journal/events.py FORMAT": "the version of a file format",
     "journal/state.py DURATIONS": "how much of the past is kept for estimates",
     "journal/state.py KEPT": "how much of the past is shown",
+    "own_functions.py DIGITS": "how much of a hash is kept",
     "moment.py SIMULATED": "whether a time is shown as a date",
     "reading/values/bind_window.py MOST_DIGITS": "digits of a fraction of a second",
     "plan/expressions.py MOST_IN_A_ROW": "how a long condition is written, not what it means",
