@@ -9,7 +9,7 @@ from workload.dml import Delete, Dml, Insert, Merge, Overwrite, Replace, Restore
 from workload.limits import Limits, Timestamps
 from workload.query import Call, ColumnRef, Expr, Literal, Verbatim
 from workload.scenario import Commit, Create, Definition, Drop, DynamicTable, Refresh, Scenario, Step
-from workload.schema import Column, Promises, Table
+from workload.schema import NO_PROMISES, Column, Promises, Table
 from workload.types import BOOLEAN, INT, Value
 
 KEY = "id"
@@ -34,6 +34,8 @@ MOST_ROWS = 30
 def reshaped(scenario: Scenario, limits: Limits) -> Scenario:
     """The scenario with its tables and statements in the shapes that the limits name; doing it again adds
     nothing. A statement that has no such shape goes."""
+    if limits.keys or limits.single_rows or not limits.nulls:
+        scenario = _without_drawn_keys(scenario)
     if limits.keys:
         scenario = _with_keys(scenario)
     if not limits.nulls:
@@ -64,8 +66,24 @@ def _commits(scenario: Scenario) -> Iterator[tuple[int, Commit]]:
     return ((number, step) for number, step in enumerate(scenario.steps) if isinstance(step, Commit))
 
 
+def _without_drawn_keys(scenario: Scenario) -> Scenario:
+    """The scenario without the keys that an intent has drawn: statements that go or change may break them."""
+    if _has_texts(scenario):
+        return scenario
+    tables = (
+        table if table.promises == KEYED else replace(table, promises=NO_PROMISES)
+        for table in scenario.tables
+    )
+    return replace(scenario, tables=tuple(tables))
+
+
+def _has_texts(scenario: Scenario) -> bool:
+    """Whether definitions are texts of somebody else, whose tables promise what their scripts say."""
+    return any(isinstance(definition.query, Verbatim) for definition in scenario.definitions)
+
+
 def _with_keys(scenario: Scenario) -> Scenario:
-    if any(isinstance(definition.query, Verbatim) for definition in scenario.definitions):
+    if _has_texts(scenario):
         # A text may read all columns with a star; a table of it without a key is refused.
         return scenario
     without = {table.name for table in scenario.tables if not has_key(table)}

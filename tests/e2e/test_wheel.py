@@ -242,9 +242,9 @@ def test_pytest_names_hidden_packages_and_runs_the_projects_own_tests(
 
 
 def test_a_plain_folder_of_the_project_keeps_its_modules(environment: Environment, tmp_path: Path) -> None:
-    folder = project(tmp_path, *(f"{name}/own.py" for name in PACKAGES if "_" not in name))
+    folder = project(tmp_path, *(f"{name}/mine.py" for name in PACKAGES if "_" not in name))
     names = [name for name in PACKAGES if "_" not in name]
-    program = "; ".join(f"import {name}.own; assert {name}.own.MINE" for name in names)
+    program = "; ".join(f"import {name}.mine; assert {name}.mine.MINE" for name in names)
     assert environment.run(folder, "python", "-c", f"{JUDGE}; {program}")[::2] == (0, "")
 
 
