@@ -38,7 +38,7 @@ def test_the_tables_name_bounds_and_totals() -> None:
 def test_json_has_every_definition() -> None:
     result = CliRunner().invoke(main, [*FILTER, "--json"])
     document = json.loads(result.stdout)
-    assert document["totals"]["definitions"] == len(document["definitions"]) == 2
+    assert document["totals"]["definitions"] == len(document["definitions"]) > 2
     assert {"name", "bound", "way", "roads", "worlds", "failures"} <= document["definitions"][0].keys()
 
 

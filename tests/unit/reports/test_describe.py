@@ -22,6 +22,7 @@ from workload.errors import WorkloadError
 from workload.query import Call, Item, Literal, Named, Select
 from workload.scenario import Commit, Meanwhile
 from workload.sql import Dialect, render_query
+from workload.sql.passing_time import reads_time
 from workload.types import BOOLEAN, INT, Value
 
 CUSTOMERS = sample.CUSTOMERS.columns
@@ -100,8 +101,8 @@ def test_formatted_sql_is_the_same_statement() -> None:
             try:
                 text = render_query(query, dialect)
             except WorkloadError:
-                # The dialect has no such type, function or join.
-                assert dialect in (Dialect.POSTGRES, Dialect.SQLITE)
+                # The dialect has no such type, function or join, or the query no time yet.
+                assert dialect in (Dialect.POSTGRES, Dialect.SQLITE) or reads_time(query)
                 continue
             laid_out = formatted_sql(text, dialect)
             formatted += laid_out != text

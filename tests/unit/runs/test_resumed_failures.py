@@ -23,7 +23,7 @@ def test_failures_survive_an_interruption(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(TIERS, "rules", dataclasses.replace(TIERS["rules"], attempts=2))
     out = tmp_path / "run"
     whole = campaigns.run_plan(PLAN, SPEC, out)
-    assert whole.outcomes["product_failure"] > 1
+    assert whole.outcomes["product_failure"]
     lines = (out / "journal.jsonl").read_bytes().splitlines(keepends=True)
     (out / "journal.jsonl").write_bytes(b"".join(lines[:3]) + lines[3][:99])
     again = campaigns.run_plan(PLAN, SPEC, out, resume=True)
