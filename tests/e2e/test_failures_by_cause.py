@@ -65,9 +65,10 @@ def test_one_fault_gives_one_group(tmp_path: Path, fault: str, seed: int, operat
 
 @pytest.mark.slow
 def test_two_faults_give_two_groups(tmp_path: Path) -> None:
-    faults, seed = ("distinct-value-lingers", "union-branch-not-in-id"), 14
-    first = [first_failing(fault, seed, SMOKE) for fault in faults]
-    assert abs(first[0] - first[1]) < SCENARIOS
+    faults = ("distinct-value-lingers", "union-branch-not-in-id")
+    # The first seed at which both faults fail within one short campaign.
+    found = ((seed, [first_failing(fault, seed, SMOKE) for fault in faults]) for seed in range(14, 60))
+    seed, first = next(each for each in found if abs(each[1][0] - each[1][1]) < SCENARIOS)
     one, two = groups(tmp_path, faults, seed, min(first))
     assert set(one.fingerprint.operators).isdisjoint(two.fingerprint.operators)
     assert set(one.indices).isdisjoint(two.indices)
