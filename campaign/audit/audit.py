@@ -27,7 +27,6 @@ from dynamic_tables.define import read_query
 from dynamic_tables.definition import Definition
 from dynamic_tables.differentiate.registry import RULES
 from dynamic_tables.errors import DefinitionError, DynamicTablesError
-from dynamic_tables.frozen import at_time
 from dynamic_tables.operations.own_functions import known_functions
 from dynamic_tables.own_functions import Loaded, OwnFunction, called, loaded
 from dynamic_tables.plan.dialects import DUCKDB
@@ -241,17 +240,17 @@ def _frozen(table: StoredTable, refreshes: Sequence[Refresh], evaluation: Evalua
 
     Rows that are frozen now, and were stored by the refresh before, are stored as they were.
     """
-    condition = at_time(table.frozen_where, refreshes[-1].timestamp)
+    condition, time = table.frozen_where, refreshes[-1].timestamp
     found: list[str] = []
     if len(refreshes) > 1:
         evaluation.add("rows before", rows_at(table, refreshes[-2].version, table.columns), INTERNAL)
         for name, kept in (("rows before", "frozen before"), ("stored", "frozen now")):
-            evaluation.part(name, condition, kept, frozen=True)
+            evaluation.part(name, condition, kept, time, frozen=True)
         _, _, gone, _, new = evaluation.difference("frozen now", "frozen before", 1)
         if gone or new:
             found.append(f"the last refresh changed its frozen part: {gone} rows went, {new} came")
     for name in ("stored", "due"):
-        evaluation.part(name, condition, name, frozen=False)
+        evaluation.part(name, condition, name, time, frozen=False)
     return found
 
 
@@ -267,8 +266,8 @@ def _confirmed(
     except Unreadable as error:
         return [f"one reading of the query only: {error}"]
     if table.frozen_where:
-        condition = at_time(table.frozen_where, time)
-        evaluation.part("due by the engine", condition, "due by the engine", frozen=False)
+        kept = "due by the engine"
+        evaluation.part(kept, table.frozen_where, kept, time, frozen=False)
     _, _, less, _, more = evaluation.difference("stored", "due by the engine", 1)
     if not less and not more:
         raise Unreadable(

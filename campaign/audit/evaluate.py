@@ -144,13 +144,13 @@ class Evaluation:
         text = f'SELECT {columns}, count(*) FROM "{name}" GROUP BY {columns} HAVING count(*) > 1 LIMIT 5'
         return self.connection.execute(text).fetchall() if key else []
 
-    def part(self, name: str, condition: str, keep: str, *, frozen: bool) -> None:
-        """Keeps the rows of a result for which a condition in Spark's dialect holds, or the others.
+    def part(self, name: str, condition: str, keep: str, time: int, *, frozen: bool) -> None:
+        """Keeps the rows of a result for which a condition in Spark's dialect holds at a time, or the others.
 
         Raises Unreadable: DuckDB cannot evaluate it.
         """
         try:
-            holds = sqlglot.parse_one(f"COALESCE(({condition}), FALSE)", read="spark").sql("duckdb")
+            holds = _at_time(f"COALESCE(({condition}), FALSE)", time).sql("duckdb")
             wanted = holds if frozen else f"NOT {holds}"
             self.run(f'SELECT * FROM {INTERNAL}."{name}" WHERE {wanted}', keep)
         except (sqlglot.errors.SqlglotError, duckdb.Error) as error:
