@@ -8,10 +8,8 @@ comparison alone: `day < current_date() - 30`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
 from sqlglot import exp
 
@@ -32,7 +30,8 @@ from dynamic_tables.plan.nodes import (
     rebuilt,
 )
 from dynamic_tables.plan.types import Columns
-from dynamic_tables.reading.text.parse import ensure_deterministic, parse_query
+from dynamic_tables.reading.text.current_time import TIME_FUNCTIONS, at_time
+from dynamic_tables.reading.text.parse import ensure_deterministic, function_name, parse_query
 from dynamic_tables.reading.text.relations import Relations, StoredRelation
 from dynamic_tables.reading.text.text import identifiers
 from dynamic_tables.reading.values.passed import TypeOf
@@ -42,40 +41,18 @@ ROWS = "rows"
 
 Bind = Callable[[str, Relations, TypeOf | None], BoundQuery]
 
-TIMES = re.compile(
-    r"'(?:[^'\\]|\\.)*'|`[^`]*`|"
-    r"\b(?:(current_date|curdate)(?:\s*\(\s*\)|\b)|(current_timestamp(?:\s*\(\s*\)|\b)|now\s*\(\s*\))|"
-    r"(localtimestamp)(?:\s*\(\s*\)|\b))",
-    re.IGNORECASE,
-)
-"""The current time in a text, outside of quotes: a date, an instant, or a time of the clock."""
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-MARK = "$the current time$"
-"""Stands for the current time while it is looked where it stands."""
+BEGIN = f"SELECT * FROM {ROWS} WHERE "
+"""With a condition behind it, a query over these rows."""
 
 
-def at_time(condition: str, timestamp: int) -> str:
-    """Returns a condition with a data timestamp in the place of the current time, all in UTC."""
-    moment = (EPOCH + timedelta(microseconds=timestamp)).replace(tzinfo=None).isoformat(sep=" ")
-
-    def literal(found: re.Match[str]) -> str:
-        date, instant, local = found.groups()
-        if date:
-            return f"DATE'{moment[:10]}'"
-        if instant or local:
-            return f"{'TIMESTAMP' if instant else 'TIMESTAMP_NTZ'}'{moment}'"
-        return found[0]
-
-    return TIMES.sub(literal, condition)
+def condition_at(condition: str, timestamp: int) -> str:
+    """Returns a condition with a data timestamp in the place of the current time."""
+    return at_time(BEGIN + condition, timestamp).removeprefix(BEGIN)
 
 
 def ensure_only_freezes(table: str, condition: str) -> None:
     """Raises DefinitionError: a condition may stop to hold for a row as time goes on."""
-    marked = TIMES.sub(lambda found: f"'{MARK}'" if any(found.groups()) else found[0], condition)
-    tree = parse_query(f"SELECT * FROM {ROWS} WHERE {marked}").args["where"].this
-    if not _only_freezes(tree):
+    if not _only_freezes(parse_query(BEGIN + condition).args["where"].this):
         raise DefinitionError(
             f"frozen_where of {table}: rows may only become frozen as time goes on; "
             "write the current time on the later side of < or <=, such as `day < current_date() - 30`"
@@ -97,7 +74,11 @@ def _only_freezes(tree: exp.Expr) -> bool:
 
 
 def _has_time(tree: exp.Expr) -> bool:
-    return any(literal.this == MARK for literal in tree.find_all(exp.Literal))
+    return any(map(_is_time, tree.find_all(exp.Func)))
+
+
+def _is_time(tree: exp.Expr) -> bool:
+    return function_name(tree) in TIME_FUNCTIONS
 
 
 def _follows_time(tree: exp.Expr) -> bool:
@@ -105,7 +86,7 @@ def _follows_time(tree: exp.Expr) -> bool:
     if any(tree.find_all(exp.Column, exp.Subquery)):
         return False
     match tree:
-        case exp.Literal():
+        case exp.Func() if _is_time(tree):
             return True
         case exp.Paren() | exp.Cast() | exp.TsOrDsAdd() | exp.DateAdd() | exp.DateSub() | exp.AddMonths():
             others = [part for part in tree.args.values() if isinstance(part, exp.Expr)][1:]
@@ -132,8 +113,8 @@ class FrozenPart:
     @classmethod
     def of(cls, table: DynamicTable, timestamp: int, bind: Bind, type_of: TypeOf | None) -> FrozenPart:
         """Returns the part of a table at a data timestamp. Raises DefinitionError: it cannot be read."""
-        condition = at_time(table.frozen_where, timestamp)
-        words = identifiers(f"SELECT * FROM {ROWS} WHERE {condition}")
+        condition = condition_at(table.frozen_where, timestamp)
+        words = identifiers(BEGIN + condition)
         named = tuple(name for name, _ in table.columns if name.lower() in words)
         return cls(condition=condition, columns=table.columns, named=named, bind=bind, type_of=type_of)
 
@@ -144,7 +125,7 @@ class FrozenPart:
         """
         schema = (*self.columns, *more)
         holds = f"COALESCE(({self.condition}), FALSE)"
-        query = f"SELECT * FROM {ROWS} WHERE {holds if frozen else f'NOT {holds}'}"
+        query = BEGIN + (holds if frozen else f"NOT {holds}")
         bound = self.bind(query, {ROWS: StoredRelation(ROWS, schema)}, self.type_of)
         return Project(_over(bound.plan, leaf), bound.outputs)
 
@@ -184,7 +165,7 @@ def checked_condition(table: DynamicTable, bind: Bind, type_of: TypeOf | None) -
     try:
         ensure_only_freezes(table.name, table.frozen_where)
         part = FrozenPart.of(table, 0, bind, type_of)
-        ensure_deterministic(parse_query(f"SELECT * FROM {ROWS} WHERE {part.condition}"))
+        ensure_deterministic(parse_query(BEGIN + part.condition))
         part.rows(ROWS, (), frozen=True)
     except DefinitionError as error:
         known = f"frozen_where of {table.name}"

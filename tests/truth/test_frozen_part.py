@@ -12,7 +12,7 @@ import pytest
 
 from dynamic_tables.definition import DynamicTable
 from dynamic_tables.errors import DefinitionError
-from dynamic_tables.frozen import FrozenPart, at_time, ensure_only_freezes
+from dynamic_tables.frozen import FrozenPart, condition_at, ensure_only_freezes
 from dynamic_tables.refresh.execute import PROTOCOL
 from engines.adapter import Transaction
 from engines.in_memory import InMemory
@@ -187,6 +187,7 @@ def test_conditions_that_only_freeze(condition: str) -> None:
     "condition",
     [
         "ts > current_timestamp()",
+        "unix_timestamp() > n",
         "NOT ts < now()",
         "ts = current_timestamp()",
         "day < current_date() - n",
@@ -202,7 +203,7 @@ def test_conditions_that_might_thaw_are_refused(condition: str) -> None:
 
 def test_the_current_time_is_the_data_timestamp() -> None:
     text = "ts < now() - INTERVAL 1 DAY AND day < current_date AND s <> 'now()' AND `current_date` = 1"
-    assert at_time(text, 86_400_000_001) == (
-        "ts < TIMESTAMP'1970-01-02 00:00:00.000001' - INTERVAL 1 DAY AND day < DATE'1970-01-02' "
+    assert condition_at(text, 86_400_000_001) == (
+        "ts < TIMESTAMP '1970-01-02 00:00:00.000001' - INTERVAL 1 DAY AND day < DATE '1970-01-02' "
         "AND s <> 'now()' AND `current_date` = 1"
     )

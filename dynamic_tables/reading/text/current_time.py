@@ -70,9 +70,9 @@ def _constant(name: str, moment: datetime) -> str:
         case "localtimestamp":
             return f"TIMESTAMP_NTZ '{local}'"
         case "unix_timestamp":
-            return f"unix_timestamp(TIMESTAMP '{local}Z')"
+            return f"unix_timestamp(TIMESTAMP '{local}')"
         case _:
-            return f"TIMESTAMP '{local}Z'"
+            return f"TIMESTAMP '{local}'"
 
 
 def _end_of_call(tokens: Sequence[Token], number: int) -> int | None:

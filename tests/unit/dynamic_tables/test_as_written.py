@@ -20,13 +20,13 @@ R = BaseTable("r", (("a", INT), ("b", STRING), ("d", DATE)))
 @pytest.mark.parametrize(
     ("call", "constant"),
     [
-        ("now()", "TIMESTAMP '2026-11-27 23:59:59.000001Z'"),
-        ("CURRENT_TIMESTAMP", "TIMESTAMP '2026-11-27 23:59:59.000001Z'"),
+        ("now()", "TIMESTAMP '2026-11-27 23:59:59.000001'"),
+        ("CURRENT_TIMESTAMP", "TIMESTAMP '2026-11-27 23:59:59.000001'"),
         ("localtimestamp ()", "TIMESTAMP_NTZ '2026-11-27 23:59:59.000001'"),
         ("current_date", "DATE '2026-11-27'"),
         ("curdate()", "DATE '2026-11-27'"),
-        ("unix_timestamp()", "unix_timestamp(TIMESTAMP '2026-11-27 23:59:59.000001Z')"),
-        ("'now()' || now()", "'now()' || TIMESTAMP '2026-11-27 23:59:59.000001Z'"),
+        ("unix_timestamp()", "unix_timestamp(TIMESTAMP '2026-11-27 23:59:59.000001')"),
+        ("'now()' || now()", "'now()' || TIMESTAMP '2026-11-27 23:59:59.000001'"),
         ("unix_timestamp(d) + `current_date`", "unix_timestamp(d) + `current_date`"),
     ],
 )
