@@ -31,10 +31,10 @@ from dynamic_tables.plan.time import at_times
 from dynamic_tables.reading.values.passed import TypeOf
 from dynamic_tables.refresh.action import Readable, decide
 from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
-from dynamic_tables.refresh.history import active_changes, history_of, with_history
-from dynamic_tables.refresh.keys import count_rows, ensure_unique, key_of
+from dynamic_tables.refresh.frozen_rows import active_changes, history_of, with_history
+from dynamic_tables.refresh.keys import ensure_unique, key_of
 from dynamic_tables.refresh.plans import Plans
-from dynamic_tables.refresh.validate import read_validation, validated_here
+from dynamic_tables.refresh.validate import count_rows, read_validation, validated_here
 from dynamic_tables.refresh.versions import resolve
 from dynamic_tables.store.port import Action, RefreshRecord, Relation, Store, TextAnalyzer
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion

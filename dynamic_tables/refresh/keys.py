@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dynamic_tables.definition import BaseTable, DynamicTable
-from dynamic_tables.differentiate.apply import CHANGES
 from dynamic_tables.differentiate.differentiation import At, leaf_name
 from dynamic_tables.differentiate.keys import rows_of, with_id
 from dynamic_tables.errors import KeyNotUnique
 from dynamic_tables.refresh.plans import Plans
-from dynamic_tables.refresh.validate import read_validation
 from dynamic_tables.store.port import Relation, Store
 
 
@@ -47,12 +45,3 @@ def ensure_unique(
 
 def _shown(names: list[str], row: tuple[object, ...]) -> str:
     return "(" + ", ".join(f"{name} = {value!r}" for name, value in zip(names, row, strict=True)) + ")"
-
-
-def count_rows(changes: Relation, table: BaseTable | DynamicTable, store: Store, plans: Plans) -> int:
-    """Returns the number of rows of a set of changes."""
-    if changes.local:
-        return len(changes.last(1))
-    plan = plans.of(plans.rules.validate_changes, table.columns)
-    counted = read_validation(store.compute(plan, {CHANGES: changes}, once=False).rows())
-    return counted.inserted + counted.deleted

@@ -9,8 +9,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dynamic_tables.differentiate.apply import ABSENT, DUPLICATED, PRESENT
+from dynamic_tables.definition import BaseTable, DynamicTable
+from dynamic_tables.differentiate.apply import ABSENT, CHANGES, DUPLICATED, PRESENT
 from dynamic_tables.plan.nodes import DELETE, INSERT
+from dynamic_tables.refresh.plans import Plans
+from dynamic_tables.store.port import Relation, Store
 
 MESSAGES = {
     DUPLICATED: "{rows} pairs of $ROW_ID and $ACTION occur more than once in the change set",
@@ -57,3 +60,12 @@ def read_validation(rows: Sequence[tuple[object, ...]]) -> Validated:
         if count
     )
     return Validated(inserted, deleted, violations)
+
+
+def count_rows(changes: Relation, table: BaseTable | DynamicTable, store: Store, plans: Plans) -> int:
+    """Returns the number of rows of a set of changes."""
+    if changes.local:
+        return len(changes.last(1))
+    plan = plans.of(plans.rules.validate_changes, table.columns)
+    counted = read_validation(store.compute(plan, {CHANGES: changes}, once=False).rows())
+    return counted.inserted + counted.deleted
