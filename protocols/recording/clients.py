@@ -146,6 +146,7 @@ def recorded(database: Database, run: Load, clock: Callable[[], int] = time.perf
         whole = _Clients(database, run, recording, Crew(run, clock, clock()))
         whole.load()
         whole.go()
+        whole.read_all()
         with closing(database.session()) as session:
             recording.left = session.versions()
     return recording
@@ -263,6 +264,24 @@ class _Clients:
         finally:
             for session in self.sessions.values():
                 session.close()
+
+    def read_all(self) -> None:
+        """Reads every key that was written, so that the order of its last versions is known.
+
+        Without it that order is open, and with it whether what has replaced the value that a transaction
+        read closes a cycle. A database that refuses a read leaves it open.
+        """
+        if not self.run.workload.clients:
+            return
+        wrote = {op.argument for each in self.recording.moments for op in each.ops if op.f in ("w", "append")}
+        keys = sorted(key for key in wrote if isinstance(key, int))
+        process = self.run.clients
+        self.sessions[process] = self.database.session()
+        for start in range(0, len(keys), self.run.keys):
+            steps = tuple(Request(Word.READ, key) for key in keys[start : start + self.run.keys])
+            if self._transaction(process, process, steps) is Outcome.INFO:
+                break
+        self.sessions[process].close()
 
     def _sever(self, client: int) -> None:
         self.sessions[client].sever()
