@@ -39,6 +39,12 @@ from dynamic_tables.reading.values.passed import TypeOf
 ROWS = "rows"
 """The name of the relation over which a condition is read."""
 
+FOLLOWING = frozenset(
+    "add_months date date_trunc dateadd last_day next_day timestamp timestampadd to_date to_timestamp "
+    "trunc".split()
+)
+"""Functions of Spark that grow with the time among their arguments, where the others are constants."""
+
 Bind = Callable[[str, Relations, TypeOf | None], BoundQuery]
 
 BEGIN = f"SELECT * FROM {ROWS} WHERE "
@@ -93,6 +99,9 @@ def _follows_time(tree: exp.Expr) -> bool:
             return _follows_time(tree.this) and not any(map(_has_time, others))
         case exp.Add() | exp.Sub():
             return _follows_time(tree.left) and not _has_time(tree.right)
+        case exp.Anonymous() if tree.name.lower() in FOLLOWING:
+            times = [each for each in tree.expressions if _has_time(each)]
+            return len(times) == 1 and _follows_time(times[0])
         case _:
             return False
 

@@ -19,7 +19,7 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, boolean, text
 from dynamic_tables.plan.functions import CASE, GROUPING, IN, STRUCT, case_type
 from dynamic_tables.plan.nested_types import struct_type
-from dynamic_tables.plan.types import BIGINT, BOOLEAN, TINYINT, Type, common, common_of
+from dynamic_tables.plan.types import BIGINT, BOOLEAN, DATE, INT, TINYINT, Type, common, common_of
 from dynamic_tables.reading.text.parse import function_name, parts
 from dynamic_tables.reading.values.aggregate_forms import bound_form, is_form
 from dynamic_tables.reading.values.aggregates import aggregate_of
@@ -119,7 +119,10 @@ class ExpressionBinder:
                 return moved
         if kind in BINARY:
             _only(node, "this", "expression")
-            return self.apply(BINARY[kind], node.this, node.expression)
+            left, right = self.bind(node.this), self.bind(node.expression)
+            if kind in (exp.Add, exp.Sub) and (left.type, right.type) == (DATE, INT):
+                return call("date_add", left, right if kind is exp.Add else call("negate", right))
+            return call(BINARY[kind], left, right)
         if kind in UNARY:
             _only(node, "this")
             return self.apply(UNARY[kind], _without_date_wrapper(node.this))

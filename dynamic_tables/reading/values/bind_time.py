@@ -1,4 +1,4 @@
-"""The current time in expressions: what its functions stand for, and times moved by an interval."""
+"""The current time in expressions: what its functions stand for, and constant times moved by an interval."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlglot import exp
 from dynamic_tables.errors import UnsupportedError
 from dynamic_tables.plan.expressions import Col, Expr, Fn, text, walk
 from dynamic_tables.plan.functions import SHIFTED
-from dynamic_tables.plan.time import holds_time, now
+from dynamic_tables.plan.time import now
 from dynamic_tables.plan.types import DATE, TEMPORAL, TIMESTAMP_NTZ
 from dynamic_tables.reading.text.current_time import TIME_FUNCTIONS
 from dynamic_tables.reading.text.parse import function_name, parts
@@ -42,10 +42,13 @@ def bound_time(node: exp.Expr) -> Expr:
 
 
 def shifted(time: Expr, sign: str, interval: exp.Interval) -> Expr | None:
-    """Returns the current time moved by an interval; None for another time, or for another interval."""
+    """Returns a time that no row has a part in, such as the current one, moved by an interval.
+
+    None for another time, or for another interval.
+    """
     unit, count = str(interval.args.get("unit") or "").upper().removesuffix("S"), interval.this
     plain = isinstance(count, exp.Literal) and re.fullmatch(r"-?\d{1,18}", str(count.this))
-    moved = holds_time(time) and not any(isinstance(part, Col) for part in walk(time))
+    moved = not any(isinstance(part, Col) for part in walk(time))
     if not moved or not plain or unit not in UNITS or time.type.kind not in TEMPORAL:
         return None
     if time.type == DATE and unit != "DAY":

@@ -159,7 +159,7 @@ NO_AGGREGATE = "COUNT stands where no aggregate may: in WHERE, ON, GROUP BY or i
 
 ILL_TYPED = {
     "a + b": "+ is not defined for (INT, STRING); cast the arguments to types that meet",
-    "d + 1": "+ is not defined for (DATE, INT); cast the arguments to types that meet",
+    "d * 1": "* is not defined for (DATE, INT); cast the arguments to types that meet",
     "m / 2": "/ is not defined for (DECIMAL(10,2), INT); cast the arguments to types that meet",
     "a = b": "= is not defined for (INT, STRING); cast the arguments to types that meet",
     "b || a": "concat is not defined for (STRING, INT); cast the arguments to types that meet",
