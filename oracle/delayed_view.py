@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import duckdb
@@ -16,10 +16,11 @@ from oracle.first_rows import RANK, FirstRows, first_rows, ranked
 from oracle.zeros import zeros_told
 from workload.orders import tied_order
 from workload.query import Query
-from workload.scenario import DynamicTable, Scenario
-from workload.schema import NO_PROMISES, Column, Table
+from workload.scenario import Scenario
+from workload.schema import NO_PROMISES, Column
 from workload.scope import Catalog
 from workload.sql import Dialect, column_name, literal, no_rows
+from workload.sql.passing_time import text_at
 from workload.timeline import due_refreshes
 from workload.types import INT, Row
 from workload.wellformed import check_scenario
@@ -39,6 +40,9 @@ class DelayedView:
     has it already. `limit_s` limits each answer, in seconds; the base tables are made without a limit.
     Raises WorkloadError: the scenario is not well-formed; OracleQueryError: a statement fails on its data.
 
+    `moments`: the data timestamps that each dynamic table has had, oldest first, on which the rows of a
+    frozen part depend; None: those that the scenario calls for.
+
     `tells_zeros`: whether judges tell -0.0 from 0.0, where the query does; a judge may switch it off.
     """
 
@@ -49,6 +53,7 @@ class DelayedView:
         catalog: Catalog | None = None,
         *,
         limit_s: float | None = None,
+        moments: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
         self._catalog = check_scenario(scenario) if catalog is None else catalog
         self._scenario = scenario
@@ -60,11 +65,9 @@ class DelayedView:
         self._expansions: dict[str, Expansion] = {}
         self._compared: dict[str, tuple[Column, ...]] = {}
         self.tells_zeros = True
-        frozen = {each.name for each in scenario.dynamic_tables if each.frozen_where}
-        self._first: dict[str, int] = {}
-        for due in (due for step in due_refreshes(scenario) for due in step) if frozen else ():
-            if due.table in frozen:
-                self._first.setdefault(due.table, due.timestamp)
+        self._frozen = {each.name: each for each in scenario.dynamic_tables if each.frozen_where}
+        self._moments = moments if moments is not None or not self._frozen else moments_due(scenario)
+        self._held: dict[str, dict[int, tuple[Row, ...]]] = {}
         self._contents: dict[tuple[str, ...], tuple[Row, ...]] = {}
         self._ranked: dict[tuple[str, ...], FirstRows] = {}
 
@@ -112,22 +115,65 @@ class DelayedView:
         """
         if name in self._tables:
             return self.source_rows(name, timestamp)
-        first = self._first.get(name)
-        if first is not None:
-            # A frozen part is that of the first contents: its condition does not depend on the time.
-            return (*self._found(name, first, frozen=True), *self._found(name, timestamp, frozen=False))
-        return self._found(name, timestamp)
+        if name in self._frozen:
+            held = self._held.setdefault(name, {})
+            return self.held(name, timestamp, lambda at: self.query_rows(name, at), held)
+        return self.query_rows(name, timestamp)
 
-    def _found(self, name: str, timestamp: int, frozen: bool | None = None) -> tuple[Row, ...]:
-        """The rows of the query at a timestamp: all, those that are frozen, or those that are not."""
-        key = (str(frozen), *self._key(name, timestamp))
+    def held(
+        self,
+        name: str,
+        timestamp: int,
+        query_rows: Callable[[int], tuple[Row, ...]],
+        known: dict[int, tuple[Row, ...]],
+    ) -> tuple[Row, ...]:
+        """The rows that a table with a frozen part holds at a data timestamp (docs/semantics.md, its law).
+
+        At each of its data timestamps these are the rows that it held before and that are frozen by then, and
+        the rows of its query that are not. `query_rows`: the rows of its query at a data timestamp. `known`:
+        what was returned before, by data timestamp; it is added to. Raises as `contents` does.
+        """
+        rows: tuple[Row, ...] | None = None
+        for at in (*(each for each in (self._moments or {}).get(name, ()) if each < timestamp), timestamp):
+            if at not in known:
+                try:
+                    found = query_rows(at)
+                except OracleQueryError:
+                    if at == timestamp:
+                        raise
+                    # The refresh failed as its query does, and changed nothing.
+                    continue
+                if rows is not None:
+                    kept, new = (
+                        self._part(name, rows, at, frozen=True),
+                        self._part(name, found, at, frozen=False),
+                    )
+                    found = (*kept, *new)
+                known[at] = found
+            rows = known[at]
+        assert rows is not None
+        return rows
+
+    def _part(self, name: str, rows: tuple[Row, ...], timestamp: int, *, frozen: bool) -> tuple[Row, ...]:
+        """Those of some rows of a table that are frozen at a data timestamp, or those that are not."""
+        if not rows:
+            return ()
+        condition = text_at(self._frozen[name].frozen_condition, timestamp)
+        where = f"{'' if frozen else 'NOT '}COALESCE(({condition}), FALSE)"
+        values = _as_values(name, self._catalog[name], rows, Dialect.DUCKDB)
+        text = f"SELECT * FROM ({values}) AS {name} WHERE {where}"
+        return run_typed(self._connection, text, self._catalog[name], name, self._limit_s)
+
+    def query_rows(self, name: str, timestamp: int) -> tuple[Row, ...]:
+        """The rows of the query of a view or dynamic table at a data timestamp, whatever is frozen.
+
+        Raises as `contents` does.
+        """
+        key = self._key(name, timestamp)
         if key not in self._contents:
-            relations, definition = self._relations(name, timestamp), self._scenario.definition(name)
-            where = ""
-            if frozen is not None and isinstance(definition, DynamicTable):
-                where = f"{'' if frozen else 'NOT '}COALESCE(({definition.frozen_where}), FALSE)"
+            relations = self._relations(name, timestamp)
             self._contents[key] = self._rows(
-                name, self._expansion(name).at(timestamp), relations, self._catalog[name], where
+                name, self._expansion(name).at(timestamp), relations, self._catalog[name]
             )
         return self._contents[key]
 
@@ -140,13 +186,17 @@ class DelayedView:
         moment = (str(timestamp),) if self._expansion(name).reads_time else ()
         return (name, *self._relations(name, timestamp), *moment)
 
-    def contents_like(self, name: str, timestamp: int, held: Iterable[Row]) -> tuple[Row, ...]:
+    def contents_like(
+        self, name: str, timestamp: int, held: Iterable[Row], *, frozen: bool = True
+    ) -> tuple[Row, ...]:
         """The contents; where several are right, those that are nearest to what a table holds.
 
-        Raises as `contents` does.
+        `frozen`: whether a frozen part stays; else the rows of the query. Raises as `contents` does.
         """
         found = self.first_rows(name, timestamp)
-        return self.contents(name, timestamp) if found is None else found.like(held)
+        if found is not None:
+            return found.like(held)
+        return self.contents(name, timestamp) if frozen else self.query_rows(name, timestamp)
 
     def first_rows(self, name: str, timestamp: int) -> FirstRows | None:
         """What LIMIT may keep, for a definition whose order leaves ties; None for another one.
@@ -176,7 +226,7 @@ class DelayedView:
         """
         expansion = self._expansion(name).at(timestamp)
         bound = self._bound(expansion, self._relations(name, timestamp))
-        listed = ", ".join(f"({query})" for query in queries)
+        listed = ", ".join(f"({text_at(query, timestamp)})" for query in queries)
         text = f"{expansion.named(bound, Dialect.DUCKDB)}SELECT {listed}"
         (row,) = run(self._connection, text, self._limit_s).rows
         return row
@@ -188,7 +238,7 @@ class DelayedView:
         """
         columns = self._catalog[name]
         types = [column.type for column in columns]
-        known = Bag.of(self.contents(name, timestamp), types)
+        known = Bag.of(self.query_rows(name, timestamp), types)
         for turn in range(1, ORDERS):
             text = self.sql(name, timestamp, turn=turn)
             if Bag.of(run_typed(self._connection, text, columns, name, self._limit_s), types) != known:
@@ -223,16 +273,16 @@ class DelayedView:
         are written. Raises KeyError: no such name.
         """
         if name in self._tables:
-            return _as_values(self._tables[name], self.source_rows(name, timestamp), dialect)
+            return _as_values(name, self._catalog[name], self.source_rows(name, timestamp), dialect)
         expansion = self._expansion(name).at(timestamp)
         bound = []
         for table in expansion.tables:
-            rows = self.source_rows(table, timestamp)
+            rows = self.contents(table, timestamp)
             if before is not None:
-                rows += self.source_rows(table, before)
+                rows += self.contents(table, before)
             if turn:
                 rows = tuple(sorted(rows, key=repr, reverse=turn % 2 == 0))
-            bound.append(f"{table} AS ({_as_values(self._tables[table], rows, dialect)})")
+            bound.append(f"{table} AS ({_as_values(table, self._catalog[table], rows, dialect)})")
         return expansion.text(tuple(bound), dialect, separator="\n")
 
     def _expansion(self, name: str) -> Expansion:
@@ -241,7 +291,14 @@ class DelayedView:
         return self._expansions[name]
 
     def _relations(self, name: str, timestamp: int) -> list[str]:
-        return [self._base.state(table, timestamp).relation for table in self._expansion(name).tables]
+        return [self._relation(table, timestamp) for table in self._expansion(name).tables]
+
+    def _relation(self, table: str, timestamp: int) -> str:
+        """What a query reads for a base table, or for a table with a frozen part."""
+        if table in self._tables:
+            return self._base.state(table, timestamp).relation
+        rows = self.contents(table, timestamp)
+        return f"({_as_values(table, self._catalog[table], rows, Dialect.DUCKDB)})"
 
     def _bound(self, expansion: Expansion, relations: list[str]) -> tuple[str, ...]:
         return tuple(
@@ -255,24 +312,30 @@ class DelayedView:
         expansion: Expansion,
         relations: list[str],
         columns: tuple[Column, ...],
-        where: str = "",
     ) -> tuple[Row, ...]:
         text = expansion.text(self._bound(expansion, relations), Dialect.DUCKDB)
-        text = f"SELECT * FROM ({text}) AS whole WHERE {where}" if where else text
         try:
             return run_typed(self._connection, text, columns, name, self._limit_s)
         except OracleQueryError as error:
             raise OracleQueryError(f"{name}: {error}") from error
 
 
-def _as_values(table: Table, rows: tuple[Row, ...], dialect: Dialect) -> str:
+def moments_due(scenario: Scenario) -> Mapping[str, Sequence[int]]:
+    """The data timestamps that a scenario calls for, by dynamic table."""
+    moments: dict[str, list[int]] = {}
+    for due in (due for step in due_refreshes(scenario) for due in step):
+        moments.setdefault(due.table, []).append(due.timestamp)
+    return moments
+
+
+def _as_values(name: str, columns: tuple[Column, ...], rows: tuple[Row, ...], dialect: Dialect) -> str:
     if not rows:
         # VALUES needs a row in both dialects.
-        return no_rows(table.columns, dialect)
-    types = [column.type for column in table.columns]
+        return no_rows(columns, dialect)
+    types = [column.type for column in columns]
     texts = [
         "(" + ", ".join(literal(value, type_, dialect) for value, type_ in zip(row, types, strict=True)) + ")"
         for row in rows
     ]
-    names = ", ".join(column_name(column.name, dialect) for column in table.columns)
-    return f"SELECT * FROM (VALUES {', '.join(texts)}) AS {table.name}({names})"
+    names = ", ".join(column_name(column.name, dialect) for column in columns)
+    return f"SELECT * FROM (VALUES {', '.join(texts)}) AS {name}({names})"

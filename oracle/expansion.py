@@ -1,7 +1,8 @@
 """Expansion: a definition with everything upstream of it inlined, down to the base tables.
 
 Expansion is what makes the views *delayed* (DVS paper, section 3.1.1): an upstream dynamic table stands for
-its defining query at the same data timestamp, never for the rows that some refresh stored.
+its defining query at the same data timestamp, never for the rows that some refresh stored. A table with a
+frozen part is no query at one time: its rows depend on all its refreshes, so it is read as a base table is.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from workload.query import Cte, Query, Verbatim, With, names_read
-from workload.scenario import Scenario
+from workload.scenario import DynamicTable, Scenario
 from workload.sql import Dialect, render_query
 from workload.sql.passing_time import at_time, reads_time
 
@@ -19,8 +20,9 @@ from workload.sql.passing_time import at_time, reads_time
 class Expansion:
     """A defining query over base tables only.
 
-    `tables`: the base tables read, at any depth, in the scenario's order. `ctes`: the upstream views and
-    dynamic tables, upstreams first, then the definition's CTEs. `body`: the rest of the definition.
+    `tables`: the base tables read, at any depth, in the scenario's order, then the dynamic tables with a
+    frozen part. `ctes`: the other upstream views and dynamic tables, upstreams first, then the definition's
+    CTEs. `body`: the rest of the definition.
     """
 
     tables: tuple[str, ...]
@@ -64,9 +66,12 @@ def expand(scenario: Scenario, name: str) -> Expansion:
     queries = {definition.name: definition.query for definition in scenario.definitions}
     needed = set(names_read(queries[name]))
     upstream: list[Cte] = []
+    frozen: list[str] = []
     # Definitions are listed upstreams first, so one pass from the end reaches all of them.
     for definition in reversed(scenario.definitions):
-        if definition.name in needed:
+        if definition.name in needed and isinstance(definition, DynamicTable) and definition.frozen_where:
+            frozen.insert(0, definition.name)
+        elif definition.name in needed:
             needed.update(names_read(definition.query))
             upstream.insert(0, Cte(definition.name, definition.query))
     body = queries[name]
@@ -75,4 +80,4 @@ def expand(scenario: Scenario, name: str) -> Expansion:
         upstream.extend(body.ctes)
         body = body.body
     tables = tuple(table.name for table in scenario.tables if table.name in needed)
-    return Expansion(tables, tuple(upstream), body)
+    return Expansion((*tables, *frozen), tuple(upstream), body)

@@ -45,8 +45,8 @@ class DynamicTable:
     Spark's SQL (`workload.writing.writer`); 0: each operator in parentheses. It does not change the meaning.
     `known_as`: the name by which an engine knows the table, if it is another one than `name`: that of a
     definition that was dropped or replaced before. Names in a scenario are never used twice, also not in
-    queries. `frozen_where`: a text that every dialect reads; the rows of the first contents that meet it
-    stay, and no other rows that do are ever shown. Nothing reads a table with such a part.
+    queries. `frozen_where`: the condition of the frozen part (docs/semantics.md); `frozen_translated`: the
+    same in DuckDB's SQL, where that is another text.
     """
 
     name: str
@@ -56,6 +56,12 @@ class DynamicTable:
     style: int = 0
     known_as: str = ""
     frozen_where: str = ""
+    frozen_translated: str = ""
+
+    @property
+    def frozen_condition(self) -> str:
+        """The condition of the frozen part in DuckDB's SQL; empty where there is none."""
+        return self.frozen_translated or self.frozen_where
 
     @property
     def public_name(self) -> str:

@@ -614,7 +614,11 @@ def judge(
     """
     probed = with_probes(scenario)
     given = {each.name for each in scenario.definitions if isinstance(each.query, Verbatim)}
-    with DelayedView(probed.scenario, shared_duckdb(), limit_s=LIMIT_S if given else None) as truth:
+    moments: dict[str, list[int]] = {}
+    for event in trace.refreshes:
+        moments.setdefault(event.table, []).append(event.timestamp)
+    limit = LIMIT_S if given else None
+    with DelayedView(probed.scenario, shared_duckdb(), limit_s=limit, moments=moments) as truth:
         judgement = Judgement(
             scenario, truth, trace, vote, recording, own_error, Texts(scenario, truth, voice), broken
         )

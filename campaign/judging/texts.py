@@ -14,7 +14,7 @@ from oracle.compare import compare
 from oracle.delayed_view import DelayedView
 from oracle.errors import OracleError, OracleQueryError
 from workload.query import Verbatim
-from workload.scenario import Scenario
+from workload.scenario import DynamicTable, Scenario
 from workload.types import Row
 
 Voice = Callable[[str, int], Sequence[Row]]
@@ -41,7 +41,8 @@ exception, `raise_error`. All other errors of Spark say nothing about a definiti
 class Texts:
     """What the definitions that are given as text must hold.
 
-    `voice`: Spark's own answer; None where only DuckDB speaks. `spoken`: Spark's answers so far. `voices`:
+    `voice`: Spark's own answer; None where only DuckDB speaks. `spoken`: Spark's answers so far; `held`:
+    what tables with a frozen part held, by data timestamp. `voices`:
     for each such definition who has said what it means; DuckDB only as long as it agrees with Spark.
     """
 
@@ -49,6 +50,7 @@ class Texts:
     truth: DelayedView
     voice: Voice | None = None
     spoken: dict[tuple[str, int], tuple[Row, ...]] = field(default_factory=dict)
+    held: dict[str, dict[int, tuple[Row, ...]]] = field(default_factory=dict)
     voices: dict[str, set[str]] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
@@ -56,18 +58,24 @@ class Texts:
         return isinstance(self.scenario.definition(name).query, Verbatim)
 
     def contents(self, table: str, timestamp: int) -> tuple[Row, ...]:
-        """The rows that a text gives. Raises as `DelayedView.contents` does, also where Spark fails on data.
+        """What a table of a text holds. Raises as `DelayedView.contents` does, also where Spark fails on data.
 
         Any other error of Spark is raised as it is: then the scenario was not judged, which is no pass.
         """
-        if self.voice is None:
+        voice, definition = self.voice, self.scenario.definition(table)
+        if voice is None:
             rows = self.truth.contents(table, timestamp)
             self.voices.setdefault(table, {DUCKDB})
             return rows
-        key = (table, timestamp)
-        if key not in self.spoken:
-            self.spoken[key] = self._answers(table, timestamp, self.voice)
-        return self.spoken[key]
+
+        def answer(at: int) -> tuple[Row, ...]:
+            if (table, at) not in self.spoken:
+                self.spoken[table, at] = self._answers(table, at, voice)
+            return self.spoken[table, at]
+
+        if isinstance(definition, DynamicTable) and definition.frozen_where:
+            return self.truth.held(table, timestamp, answer, self.held.setdefault(table, {}))
+        return answer(timestamp)
 
     def _answers(self, table: str, timestamp: int, voice: Voice) -> tuple[Row, ...]:
         """Spark's answer, compared with DuckDB's."""
@@ -82,7 +90,7 @@ class Texts:
             return rows
         columns = self.truth.columns(table)
         try:
-            agrees = compare(columns, rows, columns, self.truth.contents(table, timestamp)) is None
+            agrees = compare(columns, rows, columns, self.truth.query_rows(table, timestamp)) is None
         except OracleError:
             agrees = False
         if not agrees:

@@ -16,6 +16,7 @@ from workload.outcomes.results import Finding
 from workload.outcomes.trace import Refreshed
 from workload.query import names_read
 from workload.scenario import Commit, Create, Definition, DynamicTable, RefreshMode, Scenario, Step, View
+from workload.schema import Table
 from workload.sql.passing_time import at_time
 from workload.types import Row
 
@@ -81,7 +82,7 @@ def count_votes(truth: DelayedView, refreshed: Refreshed, vote: Vote) -> Votes:
     stored = [row.row for row in refreshed.contents]
     try:
         recomputed = vote(refreshed)
-        expected = truth.contents_like(refreshed.table, refreshed.timestamp, recomputed)
+        expected = truth.contents_like(refreshed.table, refreshed.timestamp, recomputed, frozen=False)
         for_oracle = compare(columns, expected, columns, recomputed) is None
         split = compare(columns, recomputed, columns, stored) is None
     except BaseException as error:  # noqa: BLE001  # the difference was found already
@@ -121,20 +122,27 @@ def alone(
     For an engine without views they stay dynamic tables, and statements have the shapes that it takes.
     """
     needed = _needed(scenario, table)
+    # What a frozen part holds is no query of the sources.
+    frozen = [
+        Table(each.name, tuple(truth.columns(each.name)))
+        for each in scenario.dynamic_tables
+        if each.frozen_where and each.name in needed - {table}
+    ]
+    tables = (*scenario.tables, *frozen)
     inserts: list[Dml] = []
-    for base in scenario.tables:
-        rows = truth.source_rows(base.name, timestamp)
+    for base in tables:
+        rows = truth.contents(base.name, timestamp)
         if rows:
             inserts.append(Insert(base.name, rows))
     # Its data timestamps are others, so the current time is a constant in it.
     definitions = tuple(
         _as_source(replace(definition, query=at_time(definition.query, timestamp)), table, limits.views)
         for definition in scenario.definitions
-        if definition.name in needed
+        if definition.name in needed and all(definition.name != each.name for each in frozen)
     )
     steps: list[Step] = [Commit(1, tuple(inserts))] if inserts else []
     steps.extend(Create(2 + position, definition.name) for position, definition in enumerate(definitions))
-    return reshaped(Scenario(f"{scenario.name}/vote", scenario.tables, definitions, tuple(steps)), limits)
+    return reshaped(Scenario(f"{scenario.name}/vote", tables, definitions, tuple(steps)), limits)
 
 
 def _as_source(definition: Definition, table: str, views: bool) -> Definition:

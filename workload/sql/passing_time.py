@@ -36,7 +36,7 @@ def reads_time(node: Node) -> bool:
     """Whether some expression of a query reads the current time."""
     return any(
         (isinstance(part, Call) and part.function == NOW)
-        or (isinstance(part, Verbatim) and _text_at(part.text, START) != part.text)
+        or (isinstance(part, Verbatim) and text_at(part.text, 0) != part.text)
         for part in walk(node)
     )
 
@@ -53,17 +53,18 @@ def at_time(node: N, timestamp: int) -> N:
                     raise WorkloadError(f"{timestamp} and {offset} microseconds are no time") from error
                 return Literal(moment.date() if type_.kind is Kind.DATE else moment, type_)
             case Verbatim(text=text, translated=translated):
-                moment = START + dt.timedelta(microseconds=timestamp)
                 read = tuple(changed(source, constant) for source in part.sources)
-                return Verbatim(_text_at(text, moment), _text_at(translated, moment), read, part.columns)
+                texts = (text_at(text, timestamp), text_at(translated, timestamp))
+                return Verbatim(*texts, read, part.columns)
             case _:
                 return None
 
     return changed(node, constant)
 
 
-def _text_at(text: str, moment: dt.datetime) -> str:
-    """A query that is given as text, with the current time as a constant."""
+def text_at(text: str, timestamp: int) -> str:
+    """A text of SQL with the current time as a constant; the timestamp in microseconds."""
+    moment = START + dt.timedelta(microseconds=timestamp)
 
     def constant(found: re.Match[str]) -> str:
         name = (found["call"] or found["bare"] or "").lower()

@@ -38,7 +38,7 @@ class Hurried(DelayedView):
 
     asked = 0
 
-    def contents(self, name: str, timestamp: int) -> tuple[Row, ...]:
+    def query_rows(self, name: str, timestamp: int) -> tuple[Row, ...]:
         Hurried.asked += 1
         raise OracleTimeout("no answer within 20 s")
 
