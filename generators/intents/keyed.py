@@ -5,6 +5,7 @@ Only the acts of an intent write such a table, because random rows would break i
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 
 from generators.builder import ScenarioBuilder, source_of
@@ -18,6 +19,7 @@ from generators.intents.script import (
     delete,
     insert,
     is_value,
+    key as key_of,
     move_key,
     script,
 )
@@ -26,7 +28,8 @@ from generators.queries.relations import COUNT_STAR, select
 from workload.dml import Assignment, Delete, Dml, Insert, Merge, Overwrite, Replace, Truncate, Update
 from workload.limits import NO_LIMITS
 from workload.query import Call, Expr, JoinKind, Literal
-from workload.types import BOOLEAN, INT, Row, Value
+from workload.sql.passing_time import START
+from workload.types import BOOLEAN, INT, TIMESTAMP, Row, Value
 
 
 @dataclass(slots=True)
@@ -168,7 +171,9 @@ def _read(b: ScenarioBuilder, tables: list[TableSketch]) -> str:
 
 
 def frozen_by_key(b: ScenarioBuilder) -> Script:
-    """Rows on both sides of the boundary of a frozen part change, and rows cross it."""
+    """Rows on both sides of the boundary of a frozen part change, and rows cross it, or time moves it."""
+    if b.choices.chance(60):
+        return _frozen_by_time(b)
     table = b.choices.pick(b.tables)
     bound = b.choices.integer(0, 3)
     source = shapes.reading(b, table.name)
@@ -183,4 +188,35 @@ def frozen_by_key(b: ScenarioBuilder) -> Script:
         act(insert(b, table, k=bound), insert(b, table, k=bound + 1)),
         act(move_key(table, bound, bound + 1), insert(b, table, k=bound - 1)),
         act(move_key(table, bound + 1, bound), delete(table, "k", bound - 1)),
+    )
+
+
+def _frozen_by_time(b: ScenarioBuilder) -> Script:
+    """Rows become frozen as time passes, and change before and after that; other tables may read them."""
+    table = b.add_table((TIMESTAMP,), shared=False)
+    b.sources.append(source_of(table, 8))
+
+    def row(first: int, last: int) -> Dml:
+        """INSERT of a row that is frozen between the first and the last of some ticks from now."""
+        at = b.now + b.choices.integer(first, last) * b.tick + b.choices.pick((0, 0, 1, -1))
+        return insert(b, table, a=START + dt.timedelta(microseconds=at))
+
+    rows = shapes.reading(b, table.name)
+    at, key = shapes.column_of(rows, "a"), rows.scope[0]
+    if b.choices.chance(50):
+        block = select(rows, (at, key))
+    else:
+        block = select(rows, (at, Term(COUNT_STAR)), group_by=(at,))
+    frozen = b.add_dynamic_table(block)
+    moment = b.choices.pick(("current_timestamp()", "current_timestamp() - INTERVAL 30 MICROSECOND"))
+    b.freeze(frozen.name, f"{frozen.columns[0].name} {b.choices.pick(('<', '<='))} {moment}")
+    target = frozen.name
+    if b.choices.chance(50):
+        target = shapes.define_over(b, shapes.reading(b, target), 8, b.choices.pick(("plain", "grouped")))
+    return script(
+        target,
+        act(row(0, 10), row(4, 20), row(10, 40)),
+        act(row(-2, 10), delete(table, "k", key_of(b))),
+        act(move_key(table, key_of(b), key_of(b)), row(5, 30)),
+        act(delete(table, "k", key_of(b)), row(-4, 20)),
     )
