@@ -57,7 +57,7 @@ class ScenarioBuilder:
     `apart`: tables that only the intent that made them reads and writes. `commit_times`: base table -> the
     times of the commits that RESTORE may go back to. `primary_keys`: base table -> the key that engines are
     told of. `outputs`: the types of the columns of the definitions.
-    `now`: the time of the last step (microseconds).
+    `now`: the time of the last step, `tick`: the time between two steps (microseconds).
     """
 
     choices: Choices
@@ -72,6 +72,7 @@ class ScenarioBuilder:
     commit_times: dict[str, list[int]] = field(default_factory=dict)
     primary_keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
     now: int = 0
+    tick: int = TICK
 
     timeline: Timeline = field(init=False)
     queries: QueryGenerator = field(init=False)
@@ -125,7 +126,7 @@ class ScenarioBuilder:
         return self._define(definition, generated, shared=shared)
 
     def freeze(self, name: str, condition: str) -> None:
-        """Gives a dynamic table that nothing reads a frozen part."""
+        """Gives a dynamic table a frozen part."""
         definition = self.definitions[name]
         assert isinstance(definition, DynamicTable)
         self.definitions[name] = replace(definition, frozen_where=condition)
@@ -178,7 +179,7 @@ class ScenarioBuilder:
 
         Without a `timestamp`, the data timestamp is the time of the refresh.
         """
-        at = self.now + TICK
+        at = self.now + self.tick
         timestamp = at if timestamp is None else timestamp
         if timestamp <= at and self.timeline.possible(name, timestamp):
             self.timeline.refresh(name, timestamp)
@@ -195,8 +196,8 @@ class ScenarioBuilder:
     def random_timestamp(self) -> int:
         """A data timestamp: usually the last step's or later, sometimes older than the newest commit."""
         if self.choices.chance(self.profile.stale_percent):
-            return self.now - self.choices.integer(0, 3) * (TICK // 2)
-        return self.choices.pick((self.now, self.now + TICK, self.now + TICK // 2))
+            return self.now - self.choices.integer(0, 3) * (self.tick // 2)
+        return self.choices.pick((self.now, self.now + self.tick, self.now + self.tick // 2))
 
     def random_statement(self) -> Dml:
         """A random DML statement on a random base table."""
@@ -226,5 +227,5 @@ class ScenarioBuilder:
         return Promises(keys=(key,), declared=key) if key else NO_PROMISES
 
     def _tick(self) -> int:
-        self.now += TICK
+        self.now += self.tick
         return self.now

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from generators.builder import TICK, ScenarioBuilder
+from generators.builder import ScenarioBuilder
 from generators.choices import Choices
 from generators.given.model import Given
 from generators.given.statements import GivenStatements
 from generators.profiles import Profile
 from workload.dml import Dml, Optimize
 from workload.scenario import Create, DynamicTable, Scenario
+from workload.schema import Table
 
 WITNESS_PERCENT = 30
 """Percent of commits that insert rows that make a row of a definition together."""
+
+KEYED_PERCENT = 50
+"""Percent of scenarios in which the engine is told of the primary keys, and keeps rows apart by them."""
 
 EMPTY_PERCENT = 12
 """Percent of scenarios whose definitions are created over tables without rows."""
@@ -30,7 +35,7 @@ def scenario_of(
     """
     targets = whose_turn(given, profile.dynamic_tables[1], choices.integer(0, 999) if turn is None else turn)
     tables, definitions = given.closure(targets)
-    builder = ScenarioBuilder(choices, profile)
+    builder = ScenarioBuilder(choices, profile, now=given.begin, tick=given.tick)
     builder.commit_times.update({each.table.name: [] for each in tables})
     draws = GivenStatements(choices, tables, profile.null_percent, profile.dml)
     draws.witnesses = [witness for name in targets for witness in given.witnesses.get(name, ())]
@@ -46,7 +51,7 @@ def scenario_of(
             commit(draws.witness())
     for definition in definitions:
         builder.definitions[definition.name] = definition
-        at = builder.now + TICK
+        at = builder.now + builder.tick
         builder.now = at
         builder.timeline.create(definition.name, at)
         builder.steps.append(Create(at, definition.name))
@@ -61,7 +66,18 @@ def scenario_of(
             builder.read(builder.next_reader(), choices.subset(dynamic, 1, 3))
     for table in dynamic:
         builder.refresh(table)
-    return Scenario(name, tuple(each.table for each in tables), tuple(definitions), tuple(builder.steps))
+    keyed = choices.chance(KEYED_PERCENT)
+    return Scenario(
+        name,
+        tuple(each.table if keyed else without_key(each.table) for each in tables),
+        tuple(definitions),
+        tuple(builder.steps),
+    )
+
+
+def without_key(table: Table) -> Table:
+    """The table with a primary key that only its rows keep, and of which the engine is not told."""
+    return replace(table, promises=replace(table.promises, declared=()))
 
 
 def round_of(draws: GivenStatements, choices: Choices, profile: Profile) -> Iterator[tuple[Dml, ...]]:

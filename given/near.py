@@ -10,6 +10,15 @@ from workload.types import BITS, Kind, SqlType, Value, fits, to_float
 
 EPOCH = dt.datetime.fromisoformat("2024-01-01")
 
+BEGIN_US = int((EPOCH - dt.datetime.fromisoformat("1970-01-01")).total_seconds()) * 1_000_000
+"""When scenarios begin whose definitions read the current time: among the days of the values of columns."""
+
+TICK_US = 7 * 3600 * 1_000_000
+"""The time between two of their steps: so that boundaries of hours and of days are crossed in a scenario."""
+
+MOMENTS_US = tuple(BEGIN_US + ticks * TICK_US for ticks in (0, 4, 8, 13, 20, 30))
+"""The times for which a condition on the current time gives its columns a value: its boundary then."""
+
 
 def matching(pattern: str) -> tuple[str, ...]:
     """Texts that a LIKE pattern matches, and some that it does not."""

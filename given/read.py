@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
+import sqlglot
+from sqlglot import exp
 
 from generators.given.model import Given, GivenTable, Goal, Witness
 from given.changes import ANY, read_changes
 from given.facts import UNKNOWN, Resolved, Resolver, in_order
 from given.frequencies import Sample
 from given.goals import GoalFinder
+from given.near import BEGIN_US, TICK_US
 from given.script import Script, ScriptError, WrittenDefinition, read_scripts
 from given.translation import duckdb_text
 from given.values import Values
@@ -21,6 +24,7 @@ from workload.errors import WorkloadError
 from workload.query import Named, Verbatim
 from workload.scenario import Definition, DynamicTable, Scenario, View
 from workload.schema import Column, Table
+from workload.sql.passing_time import reads_time, text_at
 from workload.types import DOUBLE, ESTIMATE, SqlType
 from workload.wellformed import check_definitions
 
@@ -65,12 +69,15 @@ def read_definitions(
     behind: dict[str, tuple[str, ...]] = {}
     definitions: list[Definition] = []
     refused: dict[str, str] = {}
+    clocked = False
     goals: dict[str, tuple[Goal, ...]] = {}
     places: dict[str, tuple[str, int]] = {}
     tables = {base.table.name: base for base in script.tables}
     for written in in_order(script):
         resolved = resolver.resolve(written)
         values.read(resolved)
+        if written.frozen:
+            values.read(resolver.resolve(frozen_rows(written)))
         witnesses[written.name] = found.of(resolved)
         gone = [name for name in resolved.sources if name in refused]
         described = Described(reason=f"it reads {gone[0]}") if gone else describe(written, known)
@@ -91,6 +98,7 @@ def read_definitions(
         definitions.append(definition)
         places[written.name] = (str(written.place.file), written.line)
         if not written.view:
+            clocked = clocked or reads_time(definition.query) or text_at(written.frozen, 0) != written.frozen
             got = {name: changes.get(name, ANY).got for name in behind[written.name]}
             goals[written.name] = GoalFinder(resolver, values, resolved, tables, got).goals()
     if not goals:
@@ -113,7 +121,15 @@ def read_definitions(
         places=places,
         witnesses=witnesses,
         refused=refused,
+        **({"begin": BEGIN_US, "tick": TICK_US} if clocked else {}),
     )
+
+
+def frozen_rows(written: WrittenDefinition) -> WrittenDefinition:
+    """The query for the frozen rows of a table, under a name that no table has."""
+    tree = sqlglot.parse_one(f"SELECT * FROM {written.name} WHERE {written.frozen}", read="databricks")
+    assert isinstance(tree, exp.Query)
+    return replace(written, name=f"{written.name} frozen", tree=tree)
 
 
 def _malformed(definition: Definition, known: Mapping[str, tuple[Column, ...]]) -> str:
@@ -137,7 +153,15 @@ def defined(resolved: Resolved, columns: tuple[Column, ...]) -> Definition:
     )
     if written.view:
         return View(written.name, query)
-    return DynamicTable(written.name, query, written.mode, written.lag)
+    frozen = sqlglot.parse_one(written.frozen, read="databricks") if written.frozen else None
+    return DynamicTable(
+        written.name,
+        query,
+        written.mode,
+        written.lag,
+        frozen_where=written.frozen,
+        frozen_translated="" if frozen is None else duckdb_text(frozen),
+    )
 
 
 def _compared(column: Column, resolved: Resolved) -> SqlType:

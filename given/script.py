@@ -24,8 +24,6 @@ FORMS = "CREATE TABLE, CREATE VIEW, CREATE FUNCTION or CREATE DYNAMIC TABLE"
 PARTS = "__"
 """Stands between the parts of a name such as raw.sales, which is raw__sales in scenarios and reports."""
 
-FROZEN = frozenset({"FROZEN_WHERE", "BACKFILL_FROM"})
-"""Properties of the frozen part of a table, which fresh accounts do not have."""
 
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 """The units of a target lag, in seconds."""
@@ -48,7 +46,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseTable:
-    """A CREATE TABLE. `checks`: its CHECK conditions. The other fields name columns."""
+    """A CREATE TABLE. `checks`: its CHECK conditions. The other fields name columns.
+
+    `keys`: those of UNIQUE, too. `primary`: that of PRIMARY KEY, of which the engine is told.
+    """
 
     table: Table
     place: Place
@@ -56,6 +57,7 @@ class BaseTable:
     required: frozenset[str]
     checks: tuple[exp.Expr, ...]
     foreign: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...]
+    primary: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +65,8 @@ class WrittenDefinition:
     """A CREATE VIEW or CREATE DYNAMIC TABLE.
 
     `text`: the query as it is written, which begins in line `line` of the file. `tree`: sqlglot's reading.
-    `lag`: the target lag in microseconds; None for DOWNSTREAM or without one.
+    `lag`: the target lag in microseconds; None for DOWNSTREAM or without one. `frozen`: the condition of the
+    frozen part; empty without one.
     """
 
     name: str
@@ -74,6 +77,7 @@ class WrittenDefinition:
     view: bool
     mode: RefreshMode = RefreshMode.AUTO
     lag: int | None = None
+    frozen: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,15 +260,17 @@ def _definition(tree: exp.Create, text: str, part: list[Token], place: Place) ->
     if not isinstance(query, exp.Query):
         raise ScriptError(f"{place}: {name} has no query; write AS SELECT ..")
     start = _after_as(part)
-    mode, lag = RefreshMode.AUTO, None
+    mode, lag, frozen = RefreshMode.AUTO, None, ""
     for each in tree.args["properties"].expressions if tree.args.get("properties") else ():
         match each:
             case exp.Property() if each.name.upper() == "TARGET_LAG":
                 lag = _lag(each.args["value"], place)
             case exp.Property() if each.name.upper() == "REFRESH_MODE":
                 mode = _mode(each.args["value"], place)
-            case exp.Property() if each.name.upper() in FROZEN:
-                # What is drawn knows no history: the query is tried as it is.
+            case exp.Property() if each.name.upper() == "FROZEN_WHERE":
+                frozen = _condition(each.args["value"], place)
+            case exp.Property() if each.name.upper() == "BACKFILL_FROM":
+                # Each scenario begins with tables of its own, without a history.
                 pass
             case exp.DynamicProperty():
                 pass
@@ -280,6 +286,7 @@ def _definition(tree: exp.Create, text: str, part: list[Token], place: Place) ->
         view=tree.kind == "VIEW",
         mode=mode,
         lag=lag,
+        frozen=frozen,
     )
 
 
@@ -302,6 +309,17 @@ def _mode(value: exp.Expr, place: Place) -> RefreshMode:
     return RefreshMode[word]
 
 
+def _condition(value: exp.Expr, place: Place) -> str:
+    """Returns the condition of a frozen part, which stands in quotes."""
+    # sqlglot reads a doubled quote as the end of a text and the begin of the next one.
+    text = "'".join(part.name for part in value.expressions) if isinstance(value, exp.Concat) else value.name
+    try:
+        sqlglot.parse_one(text, into=exp.Condition, read="databricks")
+    except SqlglotError as error:
+        raise ScriptError(f"{place}: FROZEN_WHERE cannot be read: {_short(error)}") from error
+    return text
+
+
 def _lag(value: exp.Expr, place: Place) -> int | None:
     if value.name.upper() == "DOWNSTREAM":
         return None
@@ -316,6 +334,7 @@ class _Promises:
     """The constraints of a table, collected as `BaseTable` has them."""
 
     keys: list[tuple[str, ...]] = field(default_factory=list)
+    primary: tuple[str, ...] = ()
     required: set[str] = field(default_factory=set)
     checks: list[exp.Expr] = field(default_factory=list)
     foreign: list[tuple[tuple[str, ...], str, tuple[str, ...]]] = field(default_factory=list)
@@ -324,9 +343,9 @@ class _Promises:
         """Adds a constraint; `of`: the column that it stands beside. Raises ScriptError."""
         match constraint:
             case exp.PrimaryKeyColumnConstraint() | exp.PrimaryKey():
-                key = of or _names(constraint.expressions)
-                self.keys.insert(0, key)
-                self.required.update(key)
+                self.primary = of or _names(constraint.expressions)
+                self.keys.insert(0, self.primary)
+                self.required.update(self.primary)
             case exp.UniqueColumnConstraint():
                 self.keys.append(of or _names(constraint.this.expressions))
             case exp.NotNullColumnConstraint():
@@ -372,6 +391,7 @@ def _table(tree: exp.Create, place: Place) -> BaseTable:
         required=frozenset(required),
         checks=tuple(checks),
         foreign=tuple(foreign),
+        primary=promises.primary,
     )
 
 

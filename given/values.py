@@ -21,14 +21,18 @@ from generators.given.model import ColumnValues, GivenTable
 from given.changes import Changes
 from given.facts import BaseColumn, Resolved, Resolver
 from given.frequencies import Frequencies, shown, weighted
-from given.near import EPOCH, around, matching, parts
+from given.near import BEGIN_US, EPOCH, MOMENTS_US, around, matching, parts
 from given.script import BaseTable, ScriptError
 from given.translation import duckdb_text
 from workload.schema import Column, ForeignKey, Promises, RowCheck
 from workload.sql import Dialect, column_name, create_table_text, literal, type_name
-from workload.types import BITS, Kind, Row, SqlType, Value, fits
+from workload.sql.passing_time import text_at
+from workload.types import BITS, NESTED, Kind, Row, SqlType, Value, fits
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+
+IDENTIFYING = frozenset(Kind) - NESTED - {Kind.FLOAT, Kind.DOUBLE}
+"""The types of columns that a primary key may have of which an engine is told."""
 
 MOST_VALUES = 24
 """The most values of a column; with more of them rows would seldom meet."""
@@ -165,15 +169,15 @@ class Values:
             return
         for base in self.resolver.fact(expr, scope).bases:
             type_ = self.types[base]
-            value = self.evaluated(constant)
             direct = self.resolver.fact(expr, scope).origin is not None
-            for each in around(value, type_) if direct else (*around(value, type_), *parts(value, type_)):
-                self.found[base][each] = None
+            for value in dict.fromkeys(self.evaluated(constant, at) for at in MOMENTS_US):
+                for each in around(value, type_) if direct else (*around(value, type_), *parts(value, type_)):
+                    self.found[base][each] = None
 
-    def evaluated(self, constant: exp.Expr) -> Any:
-        """The value of an expression without columns; None where DuckDB knows none."""
+    def evaluated(self, constant: exp.Expr, moment: int = BEGIN_US) -> Any:
+        """The value of an expression without columns at a moment; None where DuckDB knows none."""
         try:
-            row = self.connection.execute(f"SELECT {duckdb_text(constant)}").fetchone()
+            row = self.connection.execute(f"SELECT {text_at(duckdb_text(constant), moment)}").fetchone()
         except duckdb.Error:
             return None
         return None if row is None else row[0]
@@ -249,6 +253,7 @@ class Values:
             for domain in domains
         ]
         tables = {each.table.name: each for each in self.resolver.script.tables}
+        types = {column.name: column.type for column in table.columns}
         promises = Promises(
             keys=base.keys,
             required=tuple(sorted(base.required)),
@@ -260,6 +265,7 @@ class Values:
             statements=changes.statements,
             updated=changes.updated,
             clock=changes.clock,
+            declared=base.primary if all(types[name].kind in IDENTIFYING for name in base.primary) else (),
         )
         return GivenTable(replace(table, promises=promises), tuple(domains), changes.rows)
 

@@ -113,6 +113,26 @@ def test_a_planted_fault_is_found_shrunk_within_the_promises_and_replayed(few: s
     assert "QUALIFY ROW_NUMBER()" in page
 
 
+CLOCKED = """
+CREATE TABLE e (id INT PRIMARY KEY, at TIMESTAMP NOT NULL, n INT);
+CREATE DYNAMIC TABLE fresh AS SELECT id, n FROM e WHERE at >= current_timestamp() - INTERVAL 2 DAYS;
+CREATE DYNAMIC TABLE days FROZEN_WHERE = 'day < current_date() - 1' AS
+  SELECT CAST(at AS DATE) AS day, SUM(n) AS n FROM e GROUP BY CAST(at AS DATE);
+CREATE DYNAMIC TABLE totals AS SELECT COUNT(*) AS days, SUM(n) AS n FROM days;
+"""
+
+
+def test_time_and_frozen_parts_are_judged_and_a_fault_in_either_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.sql").write_text(CLOCKED)
+    options = CampaignOptions(definitions=str(tmp_path), scenarios=12)
+    summary = run_campaign(options)
+    assert run_verdict(summary) is RunVerdict.PASSED
+    assert summary.definitions_judged["fresh"].coverage > 0.8, summary.definitions_judged["fresh"].missing
+    for fault in ("boundary-row-kept", "late-changes-applied"):
+        wrong = run_campaign(replace(options, faults=(fault,), shrink=0))
+        assert run_verdict(wrong) is RunVerdict.PRODUCT_FAILURE, fault
+
+
 def test_two_configurations_are_compared_over_definitions() -> None:
     over = ("--definitions", EXAMPLE, "--scenarios", "12")
     assert dvs("compare", "rules", "rules+no-validations", *over)[0] == ExitCode.OK.value

@@ -43,6 +43,48 @@ def test_a_column_gets_the_constants_that_it_is_compared_with(tmp_path: Path) ->
     assert values(found, "t", 3) >= {dt.date(2020, 2, 28), dt.date(2020, 2, 29), dt.date(2020, 3, 1)}
 
 
+def test_a_condition_on_the_current_time_is_met_on_both_sides_of_its_boundary(tmp_path: Path) -> None:
+    found = given(
+        tmp_path,
+        "CREATE TABLE t (a INT, at TIMESTAMP)",
+        "CREATE DYNAMIC TABLE x AS SELECT a, at FROM t WHERE at >= current_timestamp() - INTERVAL 2 HOURS",
+    )
+    begin = dt.datetime.fromtimestamp(found.begin / 1e6, dt.UTC).replace(tzinfo=None)
+    boundaries = [begin + dt.timedelta(hours=7 * ticks - 2) for ticks in (0, 4, 8)]
+    assert values(found, "t", 1) >= {*boundaries, boundaries[0] - dt.timedelta(microseconds=1)}
+    assert found.tick == dt.timedelta(hours=7) / dt.timedelta(microseconds=1)
+    timeless = given(tmp_path, "CREATE TABLE t (a INT)", "CREATE DYNAMIC TABLE x AS SELECT a FROM t")
+    assert timeless.begin == 0
+
+
+def test_a_frozen_part_and_its_boundary_are_read(tmp_path: Path) -> None:
+    found = given(
+        tmp_path,
+        "CREATE TABLE t (k INT, at TIMESTAMP)",
+        "CREATE DYNAMIC TABLE x FROZEN_WHERE = 'at < now() - INTERVAL 1 DAY AND k <> 7' AS SELECT k, at FROM t",
+        "CREATE DYNAMIC TABLE y AS SELECT COUNT(*) AS n FROM x",
+    )
+    assert found.dynamic_tables[0].frozen_where == "at < now() - INTERVAL 1 DAY AND k <> 7"
+    assert found.dynamic_tables[0].frozen_condition.startswith('"at" < CURRENT_TIMESTAMP')
+    assert values(found, "t", 0) >= {6, 7, 8}
+    assert dt.datetime(2023, 12, 31) in values(found, "t", 1)  # noqa: DTZ001
+    with pytest.raises(ScriptError, match=r"a.sql, line 2: FROZEN_WHERE cannot be read"):
+        given(
+            tmp_path,
+            "CREATE TABLE t (k INT)",
+            "CREATE DYNAMIC TABLE x FROZEN_WHERE = 'k <' AS SELECT k FROM t",
+        )
+
+
+def test_the_engine_is_told_of_a_primary_key(tmp_path: Path) -> None:
+    tables = (
+        "CREATE TABLE r (k INT PRIMARY KEY, u INT UNIQUE)",
+        "CREATE TABLE s (x DOUBLE PRIMARY KEY)",
+    )
+    found = given(tmp_path, *tables, "CREATE DYNAMIC TABLE d AS SELECT k FROM r CROSS JOIN s")
+    assert {each.table.name: each.table.primary_key for each in found.tables} == {"r": ("k",), "s": ()}
+
+
 def test_a_check_leaves_only_what_it_allows(tmp_path: Path) -> None:
     table = (
         "CREATE TABLE t (low INT, high INT, n INT NOT NULL, CHECK (low < high), CHECK (n BETWEEN 40 AND 41))"
