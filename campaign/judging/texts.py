@@ -58,7 +58,7 @@ class Texts:
         return isinstance(self.scenario.definition(name).query, Verbatim)
 
     def contents(self, table: str, timestamp: int) -> tuple[Row, ...]:
-        """What a table of a text holds. Raises as `DelayedView.contents` does, also where Spark fails on data.
+        """What a table holds. Raises as `DelayedView.contents` does, also where Spark fails on data.
 
         Any other error of Spark is raised as it is: then the scenario was not judged, which is no pass.
         """

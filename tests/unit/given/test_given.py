@@ -61,7 +61,7 @@ def test_a_frozen_part_and_its_boundary_are_read(tmp_path: Path) -> None:
     found = given(
         tmp_path,
         "CREATE TABLE t (k INT, at TIMESTAMP)",
-        "CREATE DYNAMIC TABLE x FROZEN_WHERE = 'at < now() - INTERVAL 1 DAY AND k <> 7' AS SELECT k, at FROM t",
+        "CREATE DYNAMIC TABLE x FROZEN_WHERE='at < now() - INTERVAL 1 DAY AND k <> 7' AS SELECT k, at FROM t",
         "CREATE DYNAMIC TABLE y AS SELECT COUNT(*) AS n FROM x",
     )
     assert found.dynamic_tables[0].frozen_where == "at < now() - INTERVAL 1 DAY AND k <> 7"
