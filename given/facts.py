@@ -78,6 +78,7 @@ class Resolver:
         return frozenset(base.table.name for base in self.script.tables)
 
     def __post_init__(self) -> None:
+        self.known.update({name: {} for name in self.script.unfit})
         for base in self.script.tables:
             self.known[base.table.name] = {
                 column.name: Fact(

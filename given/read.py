@@ -80,7 +80,9 @@ def read_definitions(
             values.read(resolver.resolve(frozen_rows(written)))
         witnesses[written.name] = found.of(resolved)
         gone = [name for name in resolved.sources if name in refused]
-        described = Described(reason=f"it reads {gone[0]}") if gone else describe(written, known)
+        unfit = [script.unfit[name] for name in resolved.sources if name in script.unfit]
+        unfit += [f"it reads {name}" for name in gone]
+        described = Described(reason=unfit[0]) if unfit else describe(written, known)
         reason = described.reason or (
             values.refusal(written.name, duckdb_text(resolved.translated), described.columns)
             if by_duckdb

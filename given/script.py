@@ -25,6 +25,9 @@ PARTS = "__"
 """Stands between the parts of a name such as raw.sales, which is raw__sales in scenarios and reports."""
 
 
+UNDRAWN = (exp.DataType.Type.VARIANT, exp.DataType.Type.INTERVAL, exp.DataType.Type.OBJECT)
+"""Types of Spark of which no random values are drawn."""
+
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 """The units of a target lag, in seconds."""
 
@@ -60,6 +63,15 @@ class BaseTable:
     primary: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class UnfitTable:
+    """A CREATE TABLE with a column of a type that no random value has; what reads the table is not judged."""
+
+    name: str
+    place: Place
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenDefinition:
     """A CREATE VIEW or CREATE DYNAMIC TABLE.
@@ -82,10 +94,14 @@ class WrittenDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The statements of all files, in the order in which they stand."""
+    """The statements of all files, in the order in which they stand.
+
+    `unfit`: tables with a column of a type that no random value has, each with the reason.
+    """
 
     tables: tuple[BaseTable, ...]
     definitions: tuple[WrittenDefinition, ...]
+    unfit: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_scripts(path: Path) -> Script:
@@ -102,23 +118,30 @@ def read_scripts(path: Path) -> Script:
         raise ScriptError(f"{path}: the folder holds no file that ends in .sql; name one with {FORMS}")
     tables: list[BaseTable] = []
     definitions: list[WrittenDefinition] = []
+    unfit: list[UnfitTable] = []
     for file in files:
         for statement in _statements(file):
             match statement:
                 case BaseTable():
                     tables.append(statement)
+                case UnfitTable():
+                    unfit.append(statement)
                 case WrittenDefinition():
                     definitions.append(statement)
     known: dict[str, Place] = {}
-    places = [(each.table.name, each.place) for each in tables] + [(d.name, d.place) for d in definitions]
+    places = [
+        *((each.table.name, each.place) for each in tables),
+        *((each.name, each.place) for each in unfit),
+        *((each.name, each.place) for each in definitions),
+    ]
     for name, place in places:
         if name in known:
             raise ScriptError(f"{place}: {name} is defined twice, first in {known[name]}; remove one")
         known[name] = place
-    return Script(tuple(tables), tuple(definitions))
+    return Script(tuple(tables), tuple(definitions), {each.name: each.reason for each in unfit})
 
 
-def _statements(file: Path) -> Iterator[BaseTable | WrittenDefinition]:
+def _statements(file: Path) -> Iterator[BaseTable | UnfitTable | WrittenDefinition]:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -365,12 +388,16 @@ class _Promises:
                 raise ScriptError(f"{place}: table {table} has {what}, which is not supported; remove it")
 
 
-def _table(tree: exp.Create, place: Place) -> BaseTable:
+def _table(tree: exp.Create, place: Place) -> BaseTable | UnfitTable:
     name = _name(tree.this.this, place)
     columns: list[Column] = []
     promises = _Promises()
     for part in tree.this.expressions:
         if isinstance(part, exp.ColumnDef):
+            if part.kind is not None and part.kind.is_type(*UNDRAWN):
+                type_ = part.kind.sql("spark")
+                reason = f"its source {name} has the column {part.name} of type {type_}, which is not drawn"
+                return UnfitTable(name, place, reason)
             columns.append(Column(part.name.lower(), _type(part, place)))
             for constraint in part.constraints:
                 promises.add(constraint.kind, (part.name.lower(),), name, place)

@@ -85,6 +85,20 @@ def test_the_engine_is_told_of_a_primary_key(tmp_path: Path) -> None:
     assert {each.table.name: each.table.primary_key for each in found.tables} == {"r": ("k",), "s": ()}
 
 
+def test_what_reads_a_type_without_random_values_is_not_judged(tmp_path: Path) -> None:
+    found = given(
+        tmp_path,
+        "CREATE TABLE e (id INT, payload VARIANT)",
+        "CREATE TABLE t (a INT)",
+        "CREATE DYNAMIC TABLE x AS SELECT id, payload:who::STRING AS who FROM e",
+        "CREATE DYNAMIC TABLE y AS SELECT who FROM x JOIN t ON t.a = x.id",
+        "CREATE DYNAMIC TABLE z AS SELECT a FROM t",
+    )
+    assert [each.name for each in found.dynamic_tables] == ["z"]
+    reason = "its source e has the column payload of type VARIANT, which is not drawn"
+    assert found.refused == {"x": reason, "y": "it reads x"}
+
+
 def test_a_check_leaves_only_what_it_allows(tmp_path: Path) -> None:
     table = (
         "CREATE TABLE t (low INT, high INT, n INT NOT NULL, CHECK (low < high), CHECK (n BETWEEN 40 AND 41))"
