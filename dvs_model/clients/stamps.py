@@ -15,11 +15,10 @@ from dvs_model.observed.time import Windows
 
 def interference(basis: Basis) -> PhenomenonVerdict:
     """Judges G-SIa by timestamps: a dependency on a transaction that commits after the other's start."""
-    transactions = basis.observed.transactions
     for tail, head in (*basis.edges.wr.tolist(), *basis.edges.ww.tolist()):
-        commit, start = transactions[tail].commit, transactions[head].start
+        a, b = basis.observed.bare(tail), basis.observed.bare(head)
+        commit, start = a.commit, b.start
         if commit is not None and start is not None and commit > start:
-            a, b = transactions[tail], transactions[head]
             late = f"which committed at {commit}, after T{b.number} started at {start}"
             text = f"T{b.number} depends on T{a.number}, {late}"
             return Present((Observation(text),))
@@ -31,13 +30,12 @@ def stamps(basis: Basis) -> Windows:
 
     A commit with the same timestamp as a start comes before the start: that snapshot sees it.
     """
-    points = sorted(
-        {p for each in basis.observed.transactions for p in (each.start, each.commit) if p is not None}
-    )
+    every = list(map(basis.observed.bare, range(len(basis.taken))))
+    points = sorted({p for each in every for p in (each.start, each.commit) if p is not None})
     place = {point: number for number, point in enumerate(points)}
     found = np.full((len(basis.taken), 2), np.nan)
     for index in np.flatnonzero(basis.taken).tolist():
-        each = basis.observed.transactions[index]
+        each = every[index]
         if each.start is not None and each.commit is not None:
             # Timestamps are numbered in their order. Half a step puts a start after a commit of the same
             # number. A transaction whose commit is not after its start (one that only read) still ends after

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dvs_model.columns.shares import Listed
-from dvs_model.columns.table import Bools, Ints, Rows
+from dvs_model.columns.table import Bools, Ints, Rows, windows_of
 from dvs_model.columns.versions import Arcs
 from dvs_model.graph.cycles import labels_of
 from dvs_model.observed.seen import Transaction
@@ -28,9 +28,7 @@ def windows(transactions: Sequence[Transaction], taken: Bools, *, timed: bool) -
         given = transactions.timed if timed else transactions.windows
         found = np.full((len(transactions), 2), np.nan) if given is None else given.copy()
     else:
-        of = [each.timed if timed else each.window for each in transactions]
-        found = np.array([(np.nan, np.nan) if each is None else each for each in of], np.float64)
-        found = found.reshape(-1, 2)
+        found = windows_of([each.timed if timed else each.window for each in transactions])
     found[~taken] = np.nan
     return found
 

@@ -400,7 +400,7 @@ class _Matching:
         writer = columns.txn[wrote]
         good = (wrote >= 0) & (writer != reader) & final[wrote] & (columns.status[writer] != ABORTED)
         if columns.writer is not None:
-            named = columns.writer[reading]
+            named = columns.writer[reading, 0]
             good &= (named == NOTHING) | (columns.number[writer] == named)
         self.odd[reader[np.where(again, ~same, ~(initial | good))]] = True
         # A second read of the same version is kept, too: since the first one the transaction may have seen a

@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from dvs_model.observed.seen import Kind, LazyTransactions, Op, Status, Transaction
+from dvs_model.observed.seen import Kind, LazyTransactions, Op, Status, Transaction, Window
 from dvs_model.observed.time import Windows, window_of
 
 Ints = NDArray[np.int64]
@@ -87,8 +87,8 @@ class Columns:
     By operation: `txn`: the index of its transaction. `kind`: WRITE, APPEND, READ or READ_LIST. `key`: a
     place in `keys`. `value`: the code of the value; of a list that was read, that of its last element, which
     names the version. `starts`: where the elements of the operation begin in `items`, with one more entry at
-    the end; None: no list was read. `writer`: the number of the transaction that the file names as the writer
-    of what was read, or NOTHING; None: the file names no writers.
+    the end; None: no list was read. `writer`: a row each, the transaction and the write that the file names
+    as the source of what was read, or twice NOTHING; None: the file names no writers.
 
     By transaction: `first`: the place of its first operation, with one more entry at the end, so that the
     operations of transaction t are at `first[t]` up to `first[t + 1]`. `number`: as the file calls it.
@@ -123,7 +123,8 @@ class Columns:
         """Returns one operation."""
         kind = int(self.kind[at])
         value = self.shown(at) if kind == READ_LIST else self.values.value(int(self.value[at]))
-        return Op(KINDS[kind], self.keys[int(self.key[at])], value)
+        writer = None if self.writer is None else pair_of(self.writer, at)
+        return Op(KINDS[kind], self.keys[int(self.key[at])], value, writer)
 
     def shown(self, at: int) -> tuple[object, ...]:
         """Returns the list that a read shows."""
@@ -140,15 +141,17 @@ class Columns:
 class Rows(LazyTransactions):
     """The transactions of columns as a sequence that builds each transaction on access.
 
-    The columns must name no writers: the transactions would lack these. `place`: from an index to where the
-    transaction stands in the file. `windows`, `timed`: a row (begin, end) per transaction, by the order of
-    the file and by its times; NaN: not known.
+    `place`: from an index to where the transaction stands in the file. `windows`, `timed`: a row (begin, end)
+    per transaction, by the order of the file and by its times; NaN: not known. `start`, `commit`: the
+    timestamps of the database, a row of two numbers per transaction; NOTHING: it has none.
     """
 
     columns: Columns
     place: Callable[[int], str]
     windows: Windows | None = None
     timed: Windows | None = None
+    start: Ints | None = None
+    commit: Ints | None = None
 
     def __len__(self) -> int:
         return self.columns.count
@@ -173,6 +176,8 @@ class Rows(LazyTransactions):
             self.place(index),
             None if self.windows is None else window_of(self.windows, index),
             None if self.timed is None else window_of(self.timed, index),
+            None if self.start is None else pair_of(self.start, index),
+            None if self.commit is None else pair_of(self.commit, index),
         )
 
     def in_real_time(self, *, by_time: bool) -> Rows:
@@ -183,6 +188,40 @@ class Rows(LazyTransactions):
         if self.timed is None:
             return self
         return replace(self, windows=self.timed if by_time else self.windows, timed=None)
+
+
+def pair_of(pairs: Ints, at: int) -> tuple[int, int] | None:
+    """Returns the pair in a row of an array; None: NOTHING stands there."""
+    first, second = pairs[at].tolist()
+    return None if first == NOTHING else (first, second)
+
+
+def pairs_in(found: Sequence[tuple[int, int] | None]) -> Ints | None:
+    """Returns pairs as rows of an array, with NOTHING where there is none; None: there is none at all."""
+    if not any(each is not None for each in found):
+        return None
+    return _numbers([(NOTHING, NOTHING) if each is None else each for each in found])
+
+
+def windows_of(windows: Sequence[Window | None]) -> Windows:
+    """Returns windows as rows (begin, end) of an array, with NaN where there is none."""
+    return np.array([(np.nan, np.nan) if each is None else each for each in windows], np.float64).reshape(
+        -1, 2
+    )
+
+
+def rows_of(transactions: Sequence[Transaction]) -> Rows:
+    """Returns transactions as columns."""
+    if isinstance(transactions, Rows):
+        return transactions
+    return Rows(
+        columns_of(transactions),
+        lambda index: transactions[index].place,
+        windows_of([each.window for each in transactions]),
+        windows_of([each.timed for each in transactions]),
+        pairs_in([each.start for each in transactions]),
+        pairs_in([each.commit for each in transactions]),
+    )
 
 
 def columns_of(transactions: Sequence[Transaction]) -> Columns:
@@ -209,9 +248,6 @@ def columns_of(transactions: Sequence[Transaction]) -> Columns:
         value[full] = items[starts[full + 1] - 1]
     else:
         value = values.array([op[2] for op in ops])
-    named = None
-    if any(op[3] is not None for op in ops):
-        named = _numbers([NOTHING if op[3] is None else op[3][0] for op in ops])
     return Columns(
         txn=np.repeat(np.arange(len(transactions)), counts),
         kind=kind,
@@ -219,7 +255,7 @@ def columns_of(transactions: Sequence[Transaction]) -> Columns:
         value=value,
         starts=starts,
         items=items,
-        writer=named,
+        writer=pairs_in([op[3] for op in ops]),
         first=_starts(counts),
         number=_numbers([each.number for each in transactions]),
         status=np.fromiter(
@@ -236,8 +272,8 @@ def columns_of(transactions: Sequence[Transaction]) -> Columns:
     )
 
 
-def _numbers(numbers: Sequence[int]) -> Ints:
-    """Returns numbers of transactions; as objects of Python where one has more than 64 bits."""
+def _numbers(numbers: Sequence[int] | Sequence[tuple[int, int]]) -> Ints:
+    """Returns numbers, or pairs of them; as objects of Python where one has more than 64 bits."""
     try:
         return np.array(numbers, np.int64)
     except OverflowError:

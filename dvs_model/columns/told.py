@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from dvs_model.columns.match import Matched
-from dvs_model.columns.table import Bools, Ints
+from dvs_model.columns.table import Bools, Ints, windows_of
 from dvs_model.graph.cycles import short_cycle
 from dvs_model.observed.history import BY_FILE, BY_STAMPS, Pair
 from dvs_model.observed.recover import INITIAL, Finding
@@ -57,7 +57,7 @@ class Told:
 
 def commit_ranks(matched: Matched) -> Ints:
     """Returns one int64 per transaction, the rank of its commit timestamp; equal ones have one rank."""
-    commits = [each.commit or (0, 0) for each in matched.observed.transactions]
+    commits = [matched.observed.bare(at).commit or (0, 0) for at in range(matched.columns.count)]
     place = {commit: rank for rank, commit in enumerate(sorted(set(commits)))}
     return np.fromiter((place[commit] for commit in commits), np.int64, len(commits))
 
@@ -158,9 +158,8 @@ def _in_sessions(matched: Matched, writers: list[int]) -> Iterator[Pair]:
 
 def _in_time(matched: Matched, writers: list[int]) -> Iterator[Pair]:
     """Yields writers of a key of which the first one ended before the second one began."""
-    windows = [matched.observed.transactions[index].window for index in writers]
-    times = np.array([(np.nan, np.nan) if each is None else each for each in windows], np.float64)
-    for before, after in time_pairs(times.reshape(-1, 2)):
+    times = windows_of([matched.observed.bare(index).window for index in writers])
+    for before, after in time_pairs(times):
         yield writers[before], writers[after]
 
 

@@ -45,6 +45,7 @@ class Operations:
     value: Ints
     starts: Ints | None
     items: Ints
+    writer: Ints | None
     keys: list[str]
     values: Values
 
@@ -97,7 +98,8 @@ def _operations(table: pa.Table, *, escaped: bool) -> Operations:
     if key.indices.null_count:
         raise HistoryError("an operation has no key")
     place = numpy(key.indices).astype(np.int64)
-    return Operations(kind, place, value, starts, items, key.dictionary.to_pylist(), values)
+    writer = pairs(table["writer"]) if "writer" in table.column_names else None
+    return Operations(kind, place, value, starts, items, writer, key.dictionary.to_pylist(), values)
 
 
 def codes(column: pa.ChunkedArray, values: Values, *, escaped: bool) -> Ints:
@@ -117,6 +119,15 @@ def codes(column: pa.ChunkedArray, values: Values, *, escaped: bool) -> Ints:
     rest = np.flatnonzero(~mask & ~numpy(array.is_null()))
     for at, shown in zip(rest.tolist(), array.take(pa.array(rest)).to_pylist(), strict=True):
         found[at] = values.code(value_of(shown) if escaped else _plain(shown))
+    return found
+
+
+def pairs(column: pa.ChunkedArray) -> Ints | None:
+    """Returns lists of two numbers as rows of an array, NOTHING where there is none; None: there is none."""
+    if column.null_count == len(column):
+        return None
+    found = np.full((len(column), 2), NOTHING, np.int64)
+    found[numpy(column.is_valid()).astype(np.bool_)] = numpy(column.combine_chunks().flatten()).reshape(-1, 2)
     return found
 
 

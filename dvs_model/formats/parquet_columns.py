@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,19 @@ from dvs_model.columns.names import Numbered
 from dvs_model.columns.table import APPEND, READ_LIST, Columns, Ints, Rows
 from dvs_model.errors import HistoryError
 from dvs_model.formats.listing import Listing, Transactions
-from dvs_model.formats.operations import NEEDED, Operations, operations, with_operation
+from dvs_model.formats.operations import NEEDED, Operations, operations, pairs, with_operation
 from dvs_model.observed.seen import Observed, Records
 
 OPERATION = ("kind", "key", "value", "list")
 TRANSACTION = (
     "transaction", "session", "status", "began", "ended", "began_by_clock", "ended_by_clock",
 )  # fmt: skip
-BY_DEFINITION = ("writer", "start_stamp", "commit_stamp", "event")
-"""Columns with which a history is not judged by arrays."""
+STAMPS = ("start_stamp", "commit_stamp")
+BY_DEFINITION = ("writer", *STAMPS, "event")
+"""Columns with which a history is not judged share by share of its keys."""
+
+ReadColumns = Callable[[Sequence[str]], pa.Table]
+"""Reads some columns of a history's rows. Not all at once: each takes memory until it is in arrays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class Places:
 
 
 def suits(parquet: pq.ParquetFile, about: Mapping[str, Any] | None) -> bool:
-    """Tells whether a file is one history of clients that can be judged by arrays. Raises HistoryError."""
+    """Tells whether a file is one history of clients that shares of keys tell. Raises HistoryError."""
     columns = parquet.schema_arrow.names
     if about is None:
         missing = [name for name in NEEDED if name not in columns]
@@ -87,13 +91,14 @@ def records_of(columns: Sequence[str], about: Mapping[str, Any] | None, lists: b
     )
 
 
-def observed_in(parquet: pq.ParquetFile, name: str, about: Mapping[str, Any] | None) -> Observed:
-    """Returns the history of a file that `suits`. Raises HistoryError."""
-    columns = parquet.schema_arrow.names
+def observed_in(
+    columns: Sequence[str], read: ReadColumns, name: str, about: Mapping[str, Any] | None
+) -> Observed:
+    """Returns the history in some rows, which have these columns. Raises HistoryError."""
     listing = Listing()
-    index = listing.add(parquet.read([each for each in TRANSACTION if each in columns]))
+    index = listing.add(read([each for each in TRANSACTION if each in columns]))
     transactions = listing.joined()
-    ops = parquet.read([each for each in OPERATION if each in columns])
+    ops = read([each for each in OPERATION if each in columns] + ([] if about is None else ["writer"]))
     there = with_operation(ops)
     if len(there) < len(ops):
         ops = ops.take(pa.array(there))
@@ -105,8 +110,11 @@ def observed_in(parquet: pq.ParquetFile, name: str, about: Mapping[str, Any] | N
     del ops
     lists = bool(((found.kind == READ_LIST) | (found.kind == APPEND)).any())
     records = records_of(columns, about, lists)
-    places = parquet.read(["place"])["place"] if "place" in columns else None
+    places = read(["place"])["place"] if "place" in columns else None
     rows = rows_of(found, index, transactions, places)
+    if about is not None and records.stamps:
+        heads = read(STAMPS).take(pa.array(transactions.row - 1))
+        rows = replace(rows, start=pairs(heads["start_stamp"]), commit=pairs(heads["commit_stamp"]))
     if not rows.columns.count:
         raise HistoryError("there is no operation in it")
     notes = [] if about is None else list(about["notes"])
@@ -140,7 +148,7 @@ def rows_of(
         value=found.value,
         starts=found.starts,
         items=found.items,
-        writer=None,
+        writer=found.writer,
         first=np.searchsorted(index, np.arange(count + 1)),
         number=transactions.number,
         status=transactions.status,

@@ -9,24 +9,22 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dvs_model.analysis.verdict import Unselected
-from dvs_model.columns.table import Rows
+from dvs_model.columns.table import rows_of
 from dvs_model.errors import HistoryError
 from dvs_model.formats import spilled
-from dvs_model.formats.operations import cell, value_of
 from dvs_model.formats.parquet_columns import observed_in, suits
-from dvs_model.formats.parquet_written import tables, whole
+from dvs_model.formats.parquet_written import tables
 from dvs_model.formats.reader import Form, Item, Parsed, Refused, Viewed
 from dvs_model.histories.redraft import redraft
 from dvs_model.notation import parse
-from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
 
 COLUMNS = (
     ("history", pa.string()),
@@ -68,15 +66,13 @@ def write_parquet(path: Path | io.BytesIO, items: Iterable[Parsed | Viewed]) -> 
             name = item.observed.name if isinstance(item, Viewed) else item.history.name
             label = f"{name}#{place}" if name in about else name
             about[label] = {"name": name, **_about(item)}
-            if isinstance(item, Viewed) and isinstance(item.observed.transactions, Rows):
-                rows = item.observed.transactions
-                if whole(rows):
-                    writer.write_table(pa.Table.from_pylist(batch, SCHEMA))
-                    batch = []
-                    for each in tables(rows, SCHEMA, label):
-                        writer.write_table(each)
-                    continue
-            for row in _observed(item.observed) if isinstance(item, Viewed) else _history(item):
+            if isinstance(item, Viewed):
+                writer.write_table(pa.Table.from_pylist(batch, SCHEMA))
+                batch = []
+                for each in tables(rows_of(item.observed.transactions), SCHEMA, label):
+                    writer.write_table(each)
+                continue
+            for row in _history(item):
                 batch.append({**row, "history": label})
                 if len(batch) == BATCH:
                     writer.write_table(pa.Table.from_pylist(batch, SCHEMA))
@@ -102,37 +98,6 @@ def _about(item: Parsed | Viewed) -> Mapping[str, object]:
     # What a user says of a file is said again of its table.
     del records["loaded"]
     return {"records": records, "notes": observed.notes, "follows": observed.follows}
-
-
-def _observed(observed: Observed) -> Iterator[Mapping[str, object]]:
-    number = 0
-    for each in observed.transactions:
-        about = {
-            "transaction": each.number,
-            "session": each.session,
-            "status": each.status.value,
-            "place": each.place,
-            "began": each.window.begin if each.window else None,
-            "ended": each.window.end if each.window else None,
-            "began_by_clock": each.timed.begin if each.timed else None,
-            "ended_by_clock": each.timed.end if each.timed else None,
-            "start_stamp": each.start,
-            "commit_stamp": each.commit,
-        }
-        if not each.ops:
-            yield about
-        for op in each.ops:
-            number += 1
-            shown = isinstance(op.value, tuple)
-            yield {
-                **about,
-                "number": number,
-                "kind": op.kind.value,
-                "key": op.key,
-                "value": None if shown else cell(op.value),
-                "list": list(map(cell, op.value)) if isinstance(op.value, tuple) else None,
-                "writer": op.writer,
-            }
 
 
 def _history(item: Parsed) -> Iterator[Mapping[str, object]]:
@@ -164,78 +129,48 @@ def read(
         table = pq.ParquetFile(file)
         found = (table.metadata.metadata or {}).get(ABOUT.encode())
         about = None if found is None else json.loads(found)
-        if suits(table, about):
-            label = None if about is None else next(iter(about.values()))
-            called = name if label is None else label["name"]
-            if folder is not None and memory is not None and spilled.need(table) > memory:
-                yield Viewed(spilled.observed_in(table, called, label, folder, memory), 1, Form.PARQUET)
+        known: Mapping[str, Any] = {} if about is None else next(iter(about.values()), {})
+        if about is None or (len(about) == 1 and "records" in known):
+            of = known.get("name", name), known or None
+            apart = suits(table, about)
+            if folder is not None and memory is not None and apart and spilled.need(table) > memory:
+                observed = spilled.observed_in(table, *of, folder, memory)
             else:
-                yield Viewed(observed_in(table, called, label), 1, Form.PARQUET)
+                observed = observed_in(table.schema_arrow.names, table.read, *of)
+            yield Viewed(observed, 1, Form.PARQUET)
             return
-        assert about is not None
-        rows = (row for batch in table.iter_batches(BATCH, columns=SCHEMA.names) for row in batch.to_pylist())
-        for label, of_history in groupby(rows, key=lambda row: row["history"]):
-            yield _item(about[label], of_history)
+        for label, rows in _histories(table):
+            yield _item(about[label], rows)
     except HistoryError as error:
         yield Refused(name, error)
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
         yield Refused(name, HistoryError(f"no Parquet that can be read: {error}"))
 
 
-def _item(about: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Item:
-    if "clauses" in about:
-        text = " ".join(row["event"] for row in rows)
-        try:
-            return Parsed(
-                parse(f"{text}\n{about['clauses']}", about["name"]),
-                1,
-                unread=about["unread"],
-                unselected=Unselected(**about["unselected"]) if about.get("unselected") else None,
-                places=dict(map(tuple, about.get("places", ()))),
-                windows=about.get("windows", False),
-                unexplained=about.get("unexplained", ""),
-            )
-        except HistoryError as error:
-            return Refused(about["name"], error)
-    known = about["records"]
-    records = {
-        **known,
-        "initial": frozenset(known["initial"]),
-        "assumed": tuple(known.get("assumed", ())),
-    }
-    transactions = [
-        _transaction(list(ops))
-        for _, ops in groupby(rows, key=lambda row: (row["transaction"], row["place"]))
-    ]
-    follows = [(before, after) for before, after in about["follows"]]
-    return Viewed(
-        Observed(about["name"], transactions, Records(**records), about["notes"], follows), 1, Form.PARQUET
-    )
+def _histories(table: pq.ParquetFile) -> Iterator[tuple[str, pa.Table]]:
+    """Yields the label and the rows of each history; those of one stand together."""
+    rows = table.read(SCHEMA.names)
+    runs = pc.run_end_encode(rows["history"].combine_chunks())
+    begin = 0
+    for label, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+        yield label, rows.slice(begin, end - begin)
+        begin = end
 
 
-def _transaction(rows: list[Mapping[str, Any]]) -> Transaction:
-    first = rows[0]
-    return Transaction(
-        first["transaction"],
-        first["session"],
-        Status(first["status"]),
-        [_op(row) for row in rows if row["kind"] is not None],
-        first["place"],
-        _window(first["began"], first["ended"]),
-        _window(first["began_by_clock"], first["ended_by_clock"]),
-        _pair(first["start_stamp"]),
-        _pair(first["commit_stamp"]),
-    )
-
-
-def _op(row: Mapping[str, Any]) -> Op:
-    value = value_of(row["value"]) if row["list"] is None else tuple(map(value_of, row["list"]))
-    return Op(Kind(row["kind"]), row["key"], value, _pair(row["writer"]))
-
-
-def _window(begin: float | None, end: float | None) -> Window | None:
-    return None if begin is None or end is None else Window(begin, end)
-
-
-def _pair(values: list[int] | None) -> tuple[int, int] | None:
-    return None if values is None else (values[0], values[1])
+def _item(about: Mapping[str, Any], rows: pa.Table) -> Item:
+    name = about["name"]
+    try:
+        if "records" in about:
+            return Viewed(observed_in(SCHEMA.names, rows.select, name, about), 1, Form.PARQUET)
+        text = " ".join(rows["event"].to_pylist())
+        return Parsed(
+            parse(f"{text}\n{about['clauses']}", name),
+            1,
+            unread=about["unread"],
+            unselected=Unselected(**about["unselected"]) if about.get("unselected") else None,
+            places=dict(map(tuple, about.get("places", ()))),
+            windows=about.get("windows", False),
+            unexplained=about.get("unexplained", ""),
+        )
+    except HistoryError as error:
+        return Refused(name, error)

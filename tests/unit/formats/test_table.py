@@ -13,6 +13,7 @@ import pytest
 from dvs_model.formats import dbcop, elle, jsonl, plume, table, timekiller
 from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
 from dvs_model.formats.registry import FORMATS, recognised
+from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 
 APPENDS = """{:type :invoke, :process 0, :value [[:append 1 1] [:r 2 nil]], :time 5}
 {:type :ok, :process 0, :value [[:append 1 1] [:r 2 []]], :time 9}
@@ -50,12 +51,22 @@ def sources() -> Iterator[tuple[str, list[Item]]]:
         "dbcop",
         list(dbcop.read_hist(io.BytesIO(HIST), "h.hist")),
     )
+    wrote = Transaction(1, "a", Status.COMMITTED, [Op(Kind.WRITE, "x", 7, (0, 40))], "a.log byte 0")
+    ops = [Op(Kind.READ, "x", 7, (1, 40)), Op(Kind.READ, "y", None)]
+    read = Transaction(2, "b", Status.COMMITTED, ops, "b.log byte 0")
+    nothing = Transaction(3, "b", Status.ABORTED, [], "b.log byte 90")
+    observed = Observed("logs", [wrote, read, nothing], Records(aborts=True), [], [(1, 2)])
+    yield "cobra", [Viewed(observed, 1)]
     yield "notation", list(jsonl.read(io.BytesIO(NOTATION.encode()), "h.jsonl"))
 
 
 @pytest.mark.parametrize(("name", "items"), list(sources()))
 def test_nothing_is_lost(name: str, items: list[Item], tmp_path: Path) -> None:
     again = read_again(items, tmp_path / "h.parquet")
+    assert_same(items, again)
+
+
+def assert_same(items: list[Item], again: list[Item]) -> None:
     assert len(again) == len(items) > 0
     for one, other in zip(items, again, strict=True):
         assert not isinstance(one, Refused), one
@@ -70,7 +81,11 @@ def test_nothing_is_lost(name: str, items: list[Item], tmp_path: Path) -> None:
 
 def test_two_files_are_one_table(tmp_path: Path) -> None:
     items = [item for _, each in sources() for item in each]
-    assert len(read_again(items, tmp_path / "all.parquet")) == len(items)
+    assert_same(items, read_again(items, tmp_path / "all.parquet"))
+
+
+def test_a_table_of_nothing_holds_nothing(tmp_path: Path) -> None:
+    assert read_again([], tmp_path / "none.parquet") == []
 
 
 def test_other_tables_are_no_histories(tmp_path: Path) -> None:

@@ -51,6 +51,12 @@ def anomalies(checked: Checked) -> list[str]:
     return [name for name, _, _ in checked.seen.anomalies]
 
 
+def test_other_columns_of_a_table_say_nothing(tmp_path: Path) -> None:
+    more: dict[str, Sequence[object]] = {"writer": ["me"] * 4, "start_stamp": ["now"] * 4, "event": [1.5] * 4}
+    found = observed({**LOST_UPDATE, **more}, tmp_path / "h.parquet")
+    assert found.transactions == observed(LOST_UPDATE, tmp_path / "h.parquet").transactions
+
+
 def test_four_columns_are_enough(tmp_path: Path) -> None:
     found = observed(LOST_UPDATE, tmp_path / "h.parquet")
     assert [each.number for each in found.transactions] == [5, 7]
