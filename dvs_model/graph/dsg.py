@@ -21,13 +21,13 @@ through them (see `graph.graph`), and the graph stays linear in the history. The
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 
+from dvs_model.graph.behind import difference
 from dvs_model.graph.facts import Facts
 from dvs_model.graph.graph import PLAIN, Graph, Kind, Note
 from dvs_model.graph.predicates import PredicateChains
@@ -108,8 +108,9 @@ class Construction:
         (docs/notation.md, rule 7). For this, the later ones are entered along a chain, in the order of their
         commits.
         """
-        left, entered = self.difference(before, after)
         commits, created = self.facts.commits, self.facts.created
+        # An unborn version is made before all others.
+        left, entered = difference(before, after, lambda v: created.get(v, -1), self.facts.sources.get)
         tails = [(node, v) for v in left if (node := self.node(v)) is not None]
         heads = [(commits[v.txn], v, node) for v in entered if (node := self.node(v)) is not None]
         if not tails or not heads:
@@ -156,40 +157,6 @@ class Construction:
                     known.add(entered)
                     note = Note(None, (version, before, after, entered))
                     self.result.arc(tail, head, Kind.WW, note)
-
-    def difference(self, first: Version, second: Version) -> tuple[list[Version], list[Version]]:
-        """Returns the base versions behind only the first of two derived versions, and only the second.
-
-        Walks from new versions to old ones, and stops when all pending ones are behind both, because the rest
-        is common. So it costs the difference, not the transitive closure, where the two share their past.
-        Flags are bits: 1: behind the first, 2: behind the second, 3: behind both. `single`: how many pending
-        versions have one bit only.
-        """
-        created, sources = self.facts.created, self.facts.sources
-        flags = {first: 1, second: 2}
-        heap = [(-created[version], version) for version in flags]
-        heapq.heapify(heap)
-        single = 2
-        sides: tuple[list[Version], list[Version]] = ([], [])
-        while single:
-            _, version = heapq.heappop(heap)
-            # Sources are older than what derives from them, so the flags of this version are final now.
-            flag = flags[version]
-            single -= flag != 3
-            if version not in sources:
-                if flag != 3 and not version.unborn:
-                    sides[flag - 1].append(version)
-                continue
-            for source in sources[version]:
-                old = flags.get(source, 0)
-                new = old | flag
-                if old == 0:
-                    heapq.heappush(heap, (-created.get(source, -1), source))
-                    single += new != 3
-                elif old != 3 and new == 3:
-                    single -= 1
-                flags[source] = new
-        return sides
 
     def read(self, number: int, txn: int, version: Version, predicate: str | None) -> None:
         """Adds the dependencies of a read of a base version or a derived one."""

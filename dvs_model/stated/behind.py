@@ -8,7 +8,6 @@ evidence; here are only arcs, because only strongly connected components are ask
 
 from __future__ import annotations
 
-import heapq
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from dvs_model.columns.table import Bools, Ints
+from dvs_model.graph.behind import difference
 from dvs_model.stated.arcs import Arcs, Reads
 from dvs_model.stated.made import NOBODY, Made
 from dvs_model.stated.rows import Rows
@@ -79,6 +79,11 @@ class Behind:
         before = self.made.derived[self.made.following[self.made.derived] != NOBODY]
         yield from zip(before.tolist(), self.made.following[before].tolist(), strict=True)
 
+    def below(self, version: int) -> list[int] | None:
+        """Returns the versions from which a version derives; None: it is written."""
+        place = int(self.place[version])
+        return None if place == NOBODY else self.sources[place]
+
     def changed(self, arcs: Arcs, before: int, after: int) -> None:
         """Adds arcs from the writers that only `before` has behind it to the writers that only `after` has.
 
@@ -87,8 +92,8 @@ class Behind:
         writers get a chain of vertices ("doors") in the order of their commits, and an earlier writer gets
         one arc, to the first door that counts: all later writers are reached from there.
         """
-        left, entered = self.difference(before, after)
         made = self.made
+        left, entered = difference(before, after, lambda version: int(made.event[version]), self.below)
         heads = sorted(
             (int(made.lives.end[made.txn[v]]), int(made.txn[v])) for v in entered if made.ordered[v]
         )
@@ -108,41 +113,6 @@ class Behind:
             self.closest.extend((int(made.lives.end[tail]), first[at]) for tail, at in inside)
             ends = np.array(inside, np.int64)
             arcs.add(ends[:, 0], doors[ends[:, 1]])
-
-    def difference(self, first: int, second: int) -> tuple[list[int], list[int]]:
-        """Returns the base versions behind one of two derived versions alone: first, then second.
-
-        Walks from new versions to old ones (a heap by event), and stops when all pending ones are behind
-        both: whatever is older is common. So it costs the difference, not all that lies behind. Flags are
-        bits: 1: behind the first, 2: behind the second, 3: behind both. `single`: how many pending versions
-        have one bit.
-        """
-        event, place, sources = self.made.event, self.place, self.sources
-        flags = {first: 1, second: 2}
-        heap = [(-int(event[version]), version) for version in flags]
-        heapq.heapify(heap)
-        single = 2
-        sides: tuple[list[int], list[int]] = ([], [])
-        while single:
-            _, version = heapq.heappop(heap)
-            flag = flags[version]
-            # Sources are older than what derives from them, so the flags of this version are final now.
-            single -= flag != 3
-            if place[version] == NOBODY:
-                if flag != 3:
-                    sides[flag - 1].append(version)
-                continue
-            for source in sources[place[version]]:
-                old = flags.get(source, 0)
-                new = old | flag
-                if old == 0:
-                    heapq.heappush(heap, (-int(event[source]), source))
-                    single += new != 3
-                elif old != 3 and new == 3:
-                    # It was pending on one side alone, and is common now.
-                    single -= 1
-                flags[source] = new
-        return sides
 
     def latest(self) -> Ints:
         """Returns for each derived version the latest commit of a writer behind it; NOBODY: there is none."""
