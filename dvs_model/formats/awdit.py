@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.reader import Form, Item, Refused, Viewed, decoded
+from dvs_model.formats.reader import Form, decoded, reads
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 
 PART = re.compile(r"=+|-+|\n|[^=\-\n]+")
 OPERATION = re.compile(r"([rw])[ \t]+(\d{1,20})[ \t]+(\d{1,20})", re.ASCII)
 
 
-def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
-    """Yields the history of a file. A read needs a write in the file: nothing stands for "before the run"."""
-    try:
-        transactions = list(_transactions(decoded(file.read())))
-        if not transactions:
-            raise HistoryError("there is no operation in it; one is written r 5 0 or w 5 0", 1, 1)
-        yield Viewed(Observed(name, transactions, Records(aborts=False, initial=frozenset())), 1, Form.AWDIT)
-    except HistoryError as error:
-        yield Refused(name, error)
+@reads(Form.AWDIT)
+def read(data: bytes, name: str) -> Observed:
+    """Returns the history of a file. A read needs a write in it: nothing stands for "before the run"."""
+    transactions = list(_transactions(decoded(data)))
+    if not transactions:
+        raise HistoryError("there is no operation in it; one is written r 5 0 or w 5 0", 1, 1)
+    return Observed(name, transactions, Records(aborts=False, initial=frozenset()))
 
 
 def _transactions(text: str) -> Iterator[Transaction]:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterator
-from typing import BinaryIO
+from collections.abc import Iterator, Sequence
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.reader import Form, Item, Refused, Viewed, decoded, json_value
+from dvs_model.formats.reader import Form, decoded, json_value, reads
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 
 RECORDS = Records(aborts=True, initial=frozenset({None, 0}))
 
 
-def read_bincode(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
-    """Yields the history of a `history.bincode`."""
-    try:
-        yield Viewed(_Bincode(file.read()).history(name), 1, Form.BINCODE)
-    except HistoryError as error:
-        yield Refused(name, error)
+@reads(Form.BINCODE)
+def read_bincode(data: bytes, name: str) -> Observed:
+    """Returns the history of a `history.bincode`."""
+    return _Bincode(data).history(name)
 
 
 class _Bincode:
@@ -64,19 +61,10 @@ class _Bincode:
             for _ in range(self.length(9)):
                 place = f"session {session}, byte {self.at}"
                 events = [self.event() for _ in range(self.length(18))]
-                committed = self.boolean()
-                ops = [op for op, success in events if success]
-                status = Status.COMMITTED if committed else Status.ABORTED
-                if not committed:
-                    ops = [op for op, _ in events if op.kind is Kind.WRITE]
+                if not (committed := self.boolean()):
+                    events = [event for event in events if event[0].kind is Kind.WRITE]
                 number = len(transactions) + 1
-                transactions.append(Transaction(number, str(session), status, ops, place))
-                failed = [op for op, success in events if committed and not success and op.kind is Kind.WRITE]
-                if failed:
-                    number += 1
-                    transactions.append(
-                        Transaction(number, f"{session} failed", Status.ABORTED, failed, place)
-                    )
+                transactions += _with_failed(number, session, events, place, committed=committed)
         if self.at != len(self.data):
             raise HistoryError(
                 f"byte {self.at}: the history ends here, and {len(self.data) - self.at} bytes follow"
@@ -92,25 +80,23 @@ class _Bincode:
         return Op(Kind.WRITE if write else Kind.READ, str(key), value), self.boolean()
 
 
-def read_json(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
-    """Yields the history of a JSON file, whole or a bare list of sessions."""
-    yield from _structured(file, name, json_value)
+@reads(Form.DBCOP_JSON)
+def read_json(data: bytes, name: str) -> Observed:
+    """Returns the history of a JSON file, whole or a bare list of sessions."""
+    return _structured(json_value(decoded(data)), name)
 
 
-def read_yaml(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
-    """Yields the history of a YAML file of the same structure as the JSON."""
-    yield from _structured(file, name, _yaml_value)
+@reads(Form.DBCOP_JSON)
+def read_yaml(data: bytes, name: str) -> Observed:
+    """Returns the history of a YAML file of the same structure as the JSON."""
+    return _structured(_yaml_value(decoded(data)), name)
 
 
-def _structured(file: BinaryIO, name: str, value: Callable[[str], object]) -> Iterator[Item]:
-    try:
-        found = value(decoded(file.read()))
-        sessions = found.get("data") if isinstance(found, dict) else found
-        if not isinstance(sessions, list):
-            raise HistoryError('a history is a list of sessions, or an object with "data"', 1, 1)
-        yield Viewed(Observed(name, list(_transactions(sessions)), RECORDS), 1, Form.DBCOP_JSON)
-    except HistoryError as error:
-        yield Refused(name, error)
+def _structured(found: object, name: str) -> Observed:
+    sessions = found.get("data") if isinstance(found, dict) else found
+    if not isinstance(sessions, list):
+        raise HistoryError('a history is a list of sessions, or an object with "data"', 1, 1)
+    return Observed(name, list(_transactions(sessions)), RECORDS)
 
 
 def _yaml_value(text: str) -> object:
@@ -141,16 +127,27 @@ def _transactions(sessions: list[object]) -> Iterator[Transaction]:
             if transaction.get("success", committed) != committed:
                 raise HistoryError(f"{where}: committed and success contradict each other")
             events = [(_event(e, f"{where}, event {n}"), e) for n, e in enumerate(transaction["events"])]
-            happened = [op for op, e in events if not _failed(e) or (op.kind is Kind.WRITE and not committed)]
-            status = Status.COMMITTED if committed else Status.ABORTED
-            number += 1
-            yield Transaction(number, str(session), status, happened, where)
-            failed = [op for op, e in events if committed and _failed(e) and op.kind is Kind.WRITE]
-            if failed:
+            done = [(op, not _failed(e)) for op, e in events]
+            for each in _with_failed(number + 1, session, done, where, committed=committed):
+                yield each
                 number += 1
-                yield Transaction(number, f"{session} failed", Status.ABORTED, failed, where)
     if not number:
         raise HistoryError("there is no transaction in it")
+
+
+def _with_failed(
+    number: int, session: int, events: Sequence[tuple[Op, bool]], place: str, *, committed: bool
+) -> Iterator[Transaction]:
+    """Yields a transaction and, as an aborted one, the writes that failed in one that committed.
+
+    `events`: the operations, and whether each has happened; a write of one that aborted counts anyway.
+    """
+    ops = [op for op, happened in events if happened or (op.kind is Kind.WRITE and not committed)]
+    status = Status.COMMITTED if committed else Status.ABORTED
+    yield Transaction(number, str(session), status, ops, place)
+    failed = [op for op, happened in events if committed and not happened and op.kind is Kind.WRITE]
+    if failed:
+        yield Transaction(number + 1, f"{session} failed", Status.ABORTED, failed, place)
 
 
 def _failed(event: object) -> bool:
@@ -189,15 +186,13 @@ GROUP = re.compile(r"\[([^\[\]]*)\](!?)")
 EVENT = re.compile(r"(\w+)(?::=(\d{1,20})|==(\d{1,20}|\?))", re.ASCII)
 
 
-def read_hist(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
-    """Yields the history of a `.hist` text."""
-    try:
-        transactions = list(_grouped(decoded(file.read())))
-        if not transactions:
-            raise HistoryError("there is no transaction in it; one is written [x:=1 y==2]", 1, 1)
-        yield Viewed(Observed(name, transactions, RECORDS), 1, Form.HIST)
-    except HistoryError as error:
-        yield Refused(name, error)
+@reads(Form.HIST)
+def read_hist(data: bytes, name: str) -> Observed:
+    """Returns the history of a `.hist` text."""
+    transactions = list(_grouped(decoded(data)))
+    if not transactions:
+        raise HistoryError("there is no transaction in it; one is written [x:=1 y==2]", 1, 1)
+    return Observed(name, transactions, RECORDS)
 
 
 def _grouped(text: str) -> Iterator[Transaction]:

@@ -162,10 +162,7 @@ def _objects(text: str) -> tuple[list[int], list[object]]:
     lines, found = list[int](), list[object]()
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            try:
-                found.append(json_value(line))
-            except HistoryError as error:
-                raise HistoryError(error.fact, number, error.column) from None
+            found.append(json_value(line, number))
             lines.append(number)
     return lines, found
 

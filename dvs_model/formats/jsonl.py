@@ -7,25 +7,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from dvs_model.errors import HistoryError
 from dvs_model.formats.arrays import Arrays, shown
-from dvs_model.formats.reader import (
-    LARGE,
-    SURROGATE,
-    Item,
-    Parsed,
-    Refused,
-    Whole,
-    WrongJsonError,
-    decoded,
-    encodable,
-    no_number,
-    once,
-)
+from dvs_model.formats.reader import LARGE, Item, Parsed, Refused, Whole, decoded, json_value
 from dvs_model.graph.wellformed import well_formed
 from dvs_model.histories.history import History
 from dvs_model.notation import parse
@@ -82,18 +69,7 @@ def line(text: str, name: str, number: int) -> History:
 
 def loaded(text: str, number: int) -> dict[str, Any]:
     """Returns the JSON object of a line. Raises HistoryError: it is none, or has an unknown key."""
-    try:
-        value = json.loads(text, object_pairs_hook=once, parse_constant=no_number)
-    except WrongJsonError as error:
-        raise HistoryError(str(error), number, 1) from None
-    except json.JSONDecodeError as error:
-        raise HistoryError(f"no JSON: {error.msg}", number, error.colno) from None
-    except (RecursionError, ValueError) as error:
-        # Brackets of thousands of levels, or a number of thousands of digits.
-        reason = "nested too deeply" if isinstance(error, RecursionError) else "a number too long to be read"
-        raise HistoryError(f"no history: JSON {reason}", number, 1) from None
-    if SURROGATE.search(text):
-        encodable(value, number)
+    value = json_value(text, number)
     if not isinstance(value, dict):
         raise HistoryError(f"a line is an object with text or events, not {shown(value)}", number, 1)
     unknown = [key for key in value if key not in KEYS]

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from dvs_model.columns.table import (
     Values,
 )
 from dvs_model.errors import HistoryError
-from dvs_model.formats.reader import Form, Item, Refused, Viewed, decoded
+from dvs_model.formats.reader import Form, decoded, reads
 from dvs_model.observed.seen import Kind, Observed, Records, Status
 
 LINE = re.compile(r"([rw])\((\d{1,19}),(\d{1,19}),(\d{1,19}),(-1|\d{1,19})\)", re.ASCII)
@@ -39,18 +38,15 @@ LARGEST = 2**63 - 1
 """The largest number that these files hold."""
 
 
-def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
-    """Yields the history of a file; a companion `NAME_ww` adds the write dependencies that it lists."""
-    try:
-        data = file.read()
-        observed = observed_in(data, name)
-        companion = Path(f"{name}_ww")
-        if companion.is_file():
-            zero = ZERO.search(data) is not None
-            observed.follows = list(_stated(observed, _follows(companion), companion.name, zero=zero))
-        yield Viewed(observed, 1, Form.PLUME)
-    except HistoryError as error:
-        yield Refused(name, error)
+@reads(Form.PLUME)
+def read(data: bytes, name: str) -> Observed:
+    """Returns the history of a file; a companion `NAME_ww` adds the write dependencies that it lists."""
+    observed = observed_in(data, name)
+    companion = Path(f"{name}_ww")
+    if companion.is_file():
+        zero = ZERO.search(data) is not None
+        observed.follows = list(_stated(observed, _follows(companion), companion.name, zero=zero))
+    return observed
 
 
 ZERO = re.compile(rb",0\)\s*$", re.MULTILINE)

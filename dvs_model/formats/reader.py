@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, BinaryIO, Protocol
 
 from dvs_model.analysis.verdict import Unselected
 from dvs_model.errors import HistoryError
@@ -108,20 +108,48 @@ class Viewed:
 Item = Parsed | Viewed | Refused
 
 
-def json_value(text: str) -> object:
-    """Returns the value of a JSON text. Raises HistoryError with line and column: it is none."""
+class Read(Protocol):
+    """From an open file, a name for histories without one, and the workload, to the histories in it."""
+
+    def __call__(self, file: BinaryIO, name: str, workload: str | None = None, /) -> Iterator[Item]: ...
+
+
+def reads(form: Form) -> Callable[[Callable[[bytes, str], Observed]], Read]:
+    """Makes the reader of a format that holds one history, as clients saw it, from a function.
+
+    The function is from the bytes of a file and a name to the history, and raises HistoryError.
+    """
+
+    def reader(observed: Callable[[bytes, str], Observed]) -> Read:
+        def read(file: BinaryIO, name: str, workload: str | None = None, /) -> Iterator[Item]:
+            try:
+                yield Viewed(observed(file.read(), name), 1, form)
+            except HistoryError as error:
+                yield Refused(name, error)
+
+        return read
+
+    return reader
+
+
+def json_value(text: str, line: int | None = None) -> object:
+    """Returns the value of a JSON text, which is one line of a file or, by default, a whole file.
+
+    Raises HistoryError with line and column: it is none.
+    """
+    at = line or 1
     try:
         value = json.loads(text, object_pairs_hook=once, parse_constant=no_number)
     except WrongJsonError as error:
-        raise HistoryError(str(error), 1, 1) from None
+        raise HistoryError(str(error), at, 1) from None
     except json.JSONDecodeError as error:
-        raise HistoryError(f"no JSON: {error.msg}", error.lineno, error.colno) from None
+        raise HistoryError(f"no JSON: {error.msg}", line or error.lineno, error.colno) from None
     except (ValueError, RecursionError) as error:
         # Brackets of thousands of levels, or a number of thousands of digits.
         reason = "nested too deeply" if isinstance(error, RecursionError) else "a number too long to be read"
-        raise HistoryError(f"no history: JSON {reason}", 1, 1) from None
+        raise HistoryError(f"no history: JSON {reason}", at, 1) from None
     if SURROGATE.search(text):
-        encodable(value, 1)
+        encodable(value, at)
     return value
 
 

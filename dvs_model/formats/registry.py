@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from dvs_model.formats import adya, awdit, cobra, dbcop, elle, jsonl, packed, plume, timekiller
-from dvs_model.formats.reader import Item
-
-Read = Callable[[BinaryIO, str, str | None], Iterator[Item]]
-"""From an open file, a name for histories without one, and the workload, to the histories in it."""
+from dvs_model.formats.reader import Item, Read
 
 HEAD = 4096
 """Bytes of a file by which its format is recognised."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.reader import Form, Item, Refused, Viewed, decoded, json_value
+from dvs_model.formats.reader import Form, decoded, json_value, reads
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 
 KINDS = {
@@ -26,15 +24,13 @@ STAMP = re.compile("[0-9]{1,40}")
 """A part of a timestamp that is text."""
 
 
-def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
-    """Yields the history of a file: one array of transactions."""
-    try:
-        found = json_value(decoded(file.read()))
-        if not isinstance(found, list) or not found:
-            raise HistoryError("a history is one array of transactions, with at least one", 1, 1)
-        yield Viewed(_history(found, name), 1, Form.TIMEKILLER)
-    except HistoryError as error:
-        yield Refused(name, error)
+@reads(Form.TIMEKILLER)
+def read(data: bytes, name: str) -> Observed:
+    """Returns the history of a file: one array of transactions."""
+    found = json_value(decoded(data))
+    if not isinstance(found, list) or not found:
+        raise HistoryError("a history is one array of transactions, with at least one", 1, 1)
+    return _history(found, name)
 
 
 def with_initial(observed: Observed, data: bytes, name: str) -> Observed:
