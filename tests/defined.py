@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dvs_model.clients.basis import Basis, Order, Size, Unordered, arcs_of
+from dvs_model.clients.basis import Basis, KeptOrder, Size, Unordered, arcs_of
 from dvs_model.columns.cycles import windows
 from dvs_model.columns.table import Bools
 from dvs_model.columns.versions import NO_ARCS, Arcs, Edges
@@ -52,9 +52,9 @@ class Defined(Basis):
     def lost(self) -> list[Finding]:
         return [Finding("lost update", pair, "") for pair in lost_updates(self.found, self.orders)][:1]
 
-    def decide(self, level: Client, order: Order = Order.SESSIONS, time: Arcs = NO_ARCS) -> Answer:
-        assert order is not Order.REAL_TIME
-        kept = holds(self.found, self.orders, level, in_sessions=order is Order.SESSIONS)
+    def decide(self, level: Client, order: KeptOrder = KeptOrder.SESSIONS, time: Arcs = NO_ARCS) -> Answer:
+        assert order is not KeptOrder.REAL_TIME
+        kept = holds(self.found, self.orders, level, in_sessions=order is KeptOrder.SESSIONS)
         return Answer(kept, "" if kept else "by definition")
 
     def in_order(self) -> bool:

@@ -11,7 +11,7 @@ from dvs_model.histories.history import Abort, Commit, Derive, History, Predicat
 
 
 @dataclass(slots=True)
-class Seen:
+class Footprint:
     """What one committed transaction read and wrote.
 
     `items`: by object the versions of others that it read by name. `bases`: by object the versions of others
@@ -78,7 +78,7 @@ def anomalies(history: History) -> Mapping[str, tuple[int, ...]]:
     """
     committed = {event.txn for event in history.events if isinstance(event, Commit)}
     aborted = {event.txn for event in history.events if isinstance(event, Abort)}
-    seen = {txn: Seen() for txn in sorted(committed)}
+    seen = {txn: Footprint() for txn in sorted(committed)}
     sources = _sources(history, committed)
     for event in history.events:
         if event.txn in committed:
@@ -102,7 +102,7 @@ def _sources(history: History, committed: set[int]) -> Mapping[Version, frozense
     return sources
 
 
-def _note(seen: Seen, event: object, sources: Mapping[Version, frozenset[Version]]) -> None:
+def _note(seen: Footprint, event: object, sources: Mapping[Version, frozenset[Version]]) -> None:
     match event:
         case Read(txn, version):
             if version.txn != txn:
@@ -126,7 +126,7 @@ Places = Mapping[Version, tuple[str, int]]
 
 
 def _each(
-    seen: Mapping[int, Seen], places: Places, aborted: set[int]
+    seen: Mapping[int, Footprint], places: Places, aborted: set[int]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     for txn, mine in seen.items():
         for versions in mine.bases.values():
@@ -169,7 +169,7 @@ def _between(places: Places, first: Version, last: Version) -> list[int]:
 Reads = Mapping[str, list[Version]]
 
 
-def _overwritten(reads: Reads, writer: Seen, places: Places) -> set[str]:
+def _overwritten(reads: Reads, writer: Footprint, places: Places) -> set[str]:
     """The objects of which a version was read that is older than the one that a transaction wrote."""
     return {
         obj
@@ -185,7 +185,7 @@ def _objects_of(reads: Reads, writer: int) -> set[str]:
 
 
 def _skews(
-    first: int, second: int, seen: Mapping[int, Seen], places: Places
+    first: int, second: int, seen: Mapping[int, Footprint], places: Places
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     mine, other = seen[first], seen[second]
     before, after = _overwritten(mine.bases, other, places), _objects_of(mine.bases, second)
@@ -202,7 +202,7 @@ def _skews(
         yield "write skew", (first, second)
 
 
-def _forks(seen: Mapping[int, Seen], places: Places) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _forks(seen: Mapping[int, Footprint], places: Places) -> Iterator[tuple[str, tuple[int, ...]]]:
     saw: dict[int, set[int]] = {}
     missed: dict[int, set[int]] = {}
     for reader, mine in seen.items():

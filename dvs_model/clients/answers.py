@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dvs_model.clients.basis import Basis, Order, arcs_of
+from dvs_model.clients.basis import Basis, KeptOrder, arcs_of
 from dvs_model.clients.layers import layered_cycle
 from dvs_model.clients.ordering import NOT_FOUND, UNEXPLAINED, ordering, solver
 from dvs_model.clients.polygraph import polygraph
@@ -53,10 +53,10 @@ CHAIN = tuple(level for level in Client if level is not Client.PARALLEL)
 each level to the next one, except from SNAPSHOT to SERIALIZABLE."""
 
 
-CYCLES: Mapping[Order, Sequence[Phenomenon]] = {
-    Order.NONE: (Phenomenon.G1C, Phenomenon.G_SINGLE),
-    Order.SESSIONS: (Phenomenon.G1C_SESSION, Phenomenon.G_SINGLE_SESSION),
-    Order.REAL_TIME: (Phenomenon.G1C_REALTIME, Phenomenon.G_SINGLE_REALTIME),
+CYCLES: Mapping[KeptOrder, Sequence[Phenomenon]] = {
+    KeptOrder.NONE: (Phenomenon.G1C, Phenomenon.G_SINGLE),
+    KeptOrder.SESSIONS: (Phenomenon.G1C_SESSION, Phenomenon.G_SINGLE_SESSION),
+    KeptOrder.REAL_TIME: (Phenomenon.G1C_REALTIME, Phenomenon.G_SINGLE_REALTIME),
 }
 """The cycles that parallel snapshot isolation (PSI) forbids, by the order kept: with one rw at most."""
 
@@ -75,20 +75,20 @@ class Asked:
     """
 
     basis: Basis
-    order: Order
+    order: KeptOrder
     time: Sequence[Pair]
     made: Problem | None = None
 
     def problem(self) -> Problem:
         """Returns the history in the form that `observed.client` takes; builds it on the first call."""
         if self.made is None:
-            sessions = self.order is not Order.NONE
+            sessions = self.order is not KeptOrder.NONE
             self.made = problem(*self.basis.whole(), sessions=sessions, time=self.time)
         return self.made
 
     def sessions(self) -> Arcs:
         """Returns the neighbours in sessions, if their order is kept."""
-        return NO_ARCS if self.order is Order.NONE else self.basis.edges.session
+        return NO_ARCS if self.order is KeptOrder.NONE else self.basis.edges.session
 
     def decide(self, level: Client) -> Answer:
         """Returns the verdict on a level up to causal consistency."""
@@ -145,7 +145,7 @@ class Answers:
         if acyclic and self.basis.unordered is None:
             # A serial order that keeps sessions and version orders: every weaker level holds too.
             return dict.fromkeys(Client, Answer(True))
-        return self.with_order(Order.SESSIONS, present, ())
+        return self.with_order(KeptOrder.SESSIONS, present, ())
 
     def without_sessions(self, present: Collection[Phenomenon], unknown: Answer) -> dict[Client, Answer]:
         """Returns the verdicts where sessions are not known: only violations.
@@ -155,7 +155,7 @@ class Answers:
         """
         if len(self.basis.taken) > SEARCHED_OF:
             return dict.fromkeys(Client, unknown)
-        found = self.with_order(Order.NONE, present, ())
+        found = self.with_order(KeptOrder.NONE, present, ())
         return {level: each if each.holds is False else unknown for level, each in found.items()}
 
     def excluded(self, *, sessions: bool = True) -> Answer | None:
@@ -175,7 +175,7 @@ class Answers:
         return None
 
     def with_order(
-        self, order: Order, present: Collection[Phenomenon], time: Sequence[Pair]
+        self, order: KeptOrder, present: Collection[Phenomenon], time: Sequence[Pair]
     ) -> dict[Client, Answer]:
         """Returns the verdicts on the levels if `order` is kept, decided one by one, the cheap ones first.
 
@@ -183,7 +183,7 @@ class Answers:
         before the second began, for Order.REAL_TIME.
         """
         unordered = self.basis.unordered is not None
-        if order is Order.SESSIONS and unordered and self.basis.in_order():
+        if order is KeptOrder.SESSIONS and unordered and self.basis.in_order():
             # The order of the file explains all reads, so none has to be searched for.
             return dict.fromkeys(Client, Answer(True))
         made = Asked(self.basis, order, time)
@@ -222,7 +222,7 @@ class Answers:
         return {level: answers[level] for level in Client}
 
     def parallel(
-        self, answers: Mapping[Client, Answer], present: Collection[Phenomenon], order: Order
+        self, answers: Mapping[Client, Answer], present: Collection[Phenomenon], order: KeptOrder
     ) -> Answer:
         """Returns the verdict on parallel snapshot isolation (PSI).
 

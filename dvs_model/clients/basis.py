@@ -78,7 +78,7 @@ def unordered_of(matched: Matched, known: Versions, made: Edges) -> Unordered | 
     return Unordered(len(keys), matched.columns.keys[first], why)
 
 
-class Order(Enum):
+class KeptOrder(Enum):
     """The order of transactions that a level keeps beside the dependencies: none, sessions, or real time."""
 
     NONE = "without sessions"
@@ -117,7 +117,7 @@ class Basis(Protocol):
     def lost(self) -> list[Finding]:
         """Returns lost updates of keys whose version order is not known."""
 
-    def decide(self, level: Client, order: Order = Order.SESSIONS, time: Arcs = NO_ARCS) -> Answer:
+    def decide(self, level: Client, order: KeptOrder = KeptOrder.SESSIONS, time: Arcs = NO_ARCS) -> Answer:
         """Returns the verdict on a level up to causal consistency, if it keeps an order of transactions.
 
         `time`: for Order.REAL_TIME, which also keeps sessions, the pairs of which the first one ended before
@@ -167,8 +167,8 @@ class InColumns(Basis):
     def lost(self) -> list[Finding]:
         return lost_updates(self.matched, self.versions)
 
-    def decide(self, level: Client, order: Order = Order.SESSIONS, time: Arcs = NO_ARCS) -> Answer:
-        world = self.world.kept(sessions=order is not Order.NONE, time=time)
+    def decide(self, level: Client, order: KeptOrder = KeptOrder.SESSIONS, time: Arcs = NO_ARCS) -> Answer:
+        world = self.world.kept(sessions=order is not KeptOrder.NONE, time=time)
         found = forced(world, self.matched.reads, self.matched.installed, level)
         return verdict(self, world.order, found, self.matched.columns.keys, time)
 

@@ -32,7 +32,7 @@ TRIES = 5
 
 
 @dataclass(slots=True)
-class Shown:
+class Kept:
     """What is kept of a history.
 
     `members`: one bool per transaction, whether it is kept. `open`: the phenomena that the history may have
@@ -43,13 +43,13 @@ class Shown:
     open: set[Phenomenon] = field(default_factory=set)
 
 
-def shown(basis: Basis, reading: Reading, steps: int, phenomena: Sequence[Phenomenon], most: int) -> Shown:
+def shown(basis: Basis, reading: Reading, steps: int, phenomena: Sequence[Phenomenon], most: int) -> Kept:
     """Returns transactions that show each of the given phenomena that the history has.
 
     Where that cannot be told, the phenomenon is in `open`. `most`: transactions that the definitions are
     given at a time.
     """
-    made = Shown(np.zeros(len(basis.taken), np.bool_))
+    made = Kept(np.zeros(len(basis.taken), np.bool_))
     edges = basis.edges
     labels = labels_of((edges.ww, edges.wr, edges.rw, edges.session), len(basis.taken))
     for members in _batches(labels, most):
@@ -79,7 +79,7 @@ def _batches(labels: Ints, most: int) -> Iterator[Bools]:
 
 
 def _by_definition(
-    basis: Basis, members: Bools, reading: Reading, steps: int, phenomena: Sequence[Phenomenon], made: Shown
+    basis: Basis, members: Bools, reading: Reading, steps: int, phenomena: Sequence[Phenomenon], made: Kept
 ) -> None:
     """Keeps the transactions of one cycle for each phenomenon that the detectors find among the members."""
     indexes: list[int] = np.flatnonzero(members).tolist()
@@ -108,7 +108,7 @@ def _txns(verdict: Present) -> set[int]:
     return {end for edge in edges for end in (edge.source, edge.target)}
 
 
-def _by_arrays(basis: Basis, members: Bools, phenomena: Sequence[Phenomenon], made: Shown) -> None:
+def _by_arrays(basis: Basis, members: Bools, phenomena: Sequence[Phenomenon], made: Kept) -> None:
     """Keeps a cycle for each phenomenon that is a cycle of certain kinds of edges; the others become open.
 
     Such a cycle is found in a graph of these kinds alone, through an edge of a kind that must be on it.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dvs_model.clients.basis import Basis, Order, Size, Unordered, unordered_of, verdict
+from dvs_model.clients.basis import Basis, KeptOrder, Size, Unordered, unordered_of, verdict
 from dvs_model.clients.lost import lost_updates
 from dvs_model.columns.cycles import windows
 from dvs_model.columns.forced import Forced, forced, joined
@@ -259,10 +259,10 @@ class Apart(Basis):
     def lost(self) -> list[Finding]:
         return self.lost_of
 
-    def decide(self, level: Client, order: Order = Order.SESSIONS, time: Arcs = NO_ARCS) -> Answer:
+    def decide(self, level: Client, order: KeptOrder = KeptOrder.SESSIONS, time: Arcs = NO_ARCS) -> Answer:
         # These cache what they compute in `world`. Do it before the world is pickled for other processes, or
         # each share would compute it again.
-        world = self.everything().kept(sessions=order is not Order.NONE, time=time)
+        world = self.everything().kept(sessions=order is not KeptOrder.NONE, time=time)
         _ = world.seen() if level is Client.CAUSAL else world.read_from()
         parts, names = list[Forced](), list[str]()
         for found in self.listed.shares.each(FindForcedOrders(self.bare, self.taken, world, level)):

@@ -19,7 +19,7 @@ import numpy as np
 from dvs_model.analysis.verdict import ABSENT, PhenomenonVerdict, Present, Unknown
 from dvs_model.columns.table import Ints
 from dvs_model.observed.history import Chosen, Orders, Part
-from dvs_model.observed.recover import Observation, Recovered
+from dvs_model.observed.recover import Recovered, VersionRead
 from dvs_model.theory.names import Phenomenon
 
 P = Phenomenon
@@ -91,7 +91,7 @@ def knots_of(found: Recovered, known: Orders, labels: Ints) -> list[Knot]:
     members: dict[int, list[int]] = {label: [] for label in tails}
     for index, label in at.items():
         members[label].append(index)
-    reads: dict[int, list[Observation]] = {label: [] for label in tails}
+    reads: dict[int, list[VersionRead]] = {label: [] for label in tails}
     keys: dict[int, set[str]] = {label: set() for label in tails}
     for read in found.reads:
         if (reader := at.get(read.reader)) is not None:
@@ -107,7 +107,7 @@ def knots_of(found: Recovered, known: Orders, labels: Ints) -> list[Knot]:
 
 
 def _part(
-    found: Recovered, known: Orders, reads: list[Observation], keys: set[str]
+    found: Recovered, known: Orders, reads: list[VersionRead], keys: set[str]
 ) -> tuple[Recovered, Orders]:
     """Returns the history of some reads, with all versions of some keys."""
     made = Recovered(found.observed, taken=found.taken, reads=reads)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dvs_model.clients.answers import Answers
-from dvs_model.clients.basis import Order, arcs_of, verdict
+from dvs_model.clients.basis import KeptOrder, arcs_of, verdict
 from dvs_model.columns.forced import RULES, Forced
 from dvs_model.observed.client import TOO_MANY, Answer, Client, problem
 from dvs_model.observed.guarantees import Guarantee, forced, order
@@ -27,12 +27,12 @@ MOST = 200_000
 
 DISAGREE = "the order of the file and :time do not agree on when transactions began and ended"
 
-Named = Guarantee | tuple[Client, Order]
+Named = Guarantee | tuple[Client, KeptOrder]
 
 VARIANTS: Mapping[str, Named] = {
-    **{level.value: (level, Order.SESSIONS) for level in Client},
-    **{f"strict {level.value}": (level, Order.REAL_TIME) for level in Client},
-    **{f"{level.value} without sessions": (level, Order.NONE) for level in Client},
+    **{level.value: (level, KeptOrder.SESSIONS) for level in Client},
+    **{f"strict {level.value}": (level, KeptOrder.REAL_TIME) for level in Client},
+    **{f"{level.value} without sessions": (level, KeptOrder.NONE) for level in Client},
     **{guarantee.value: guarantee for guarantee in Guarantee},
 }
 """What a user can ask for, by name."""
@@ -51,7 +51,7 @@ class Variants:
     plain: Mapping[Client, Answer]
     present: Collection[Phenomenon]
     serial: bool = False
-    known: dict[Order, Mapping[Client, Answer]] = field(default_factory=dict)
+    known: dict[KeptOrder, Mapping[Client, Answer]] = field(default_factory=dict)
 
     def answer(self, name: str) -> Answer:
         """Returns the verdict on a level by its name in `VARIANTS`."""
@@ -63,12 +63,12 @@ class Variants:
                     self.known[order] = self.of(order)
                 return self.answers.hidden(self.known[order][level])
 
-    def of(self, order: Order) -> Mapping[Client, Answer]:
+    def of(self, order: KeptOrder) -> Mapping[Client, Answer]:
         """Returns the verdicts on all levels if they keep `order`, real time by both of its sources."""
         answers, records = self.answers, self.answers.basis.observed.records
-        if order is Order.NONE:
+        if order is KeptOrder.NONE:
             return self.without_sessions()
-        if order is Order.SESSIONS or answers.excluded() is not None:
+        if order is KeptOrder.SESSIONS or answers.excluded() is not None:
             return self.plain
         if not records.real_time:
             return self.implied(Answer(None, "the file does not say when transactions began and ended"))
@@ -99,7 +99,7 @@ class Variants:
             return dict.fromkeys(Client, excluded)
         if all(each.holds for each in self.plain.values()):
             return self.plain
-        found = self.answers.with_order(Order.NONE, self.present, ())
+        found = self.answers.with_order(KeptOrder.NONE, self.present, ())
         return {
             level: each if not self.plain[level].holds else self.plain[level] for level, each in found.items()
         }

@@ -17,7 +17,7 @@ LARGEST = 2**62
 
 
 @dataclass(slots=True)
-class Pairs:
+class PairIndex:
     """Pairs (a, b) of integers that can be looked up; `a` is never negative.
 
     `codes`: one int64 per pair, sorted. `places`: the place of the pair in the arrays that were given.
@@ -56,12 +56,12 @@ class Pairs:
         return a * self.span + np.where(inside, b - self.least, 0), inside
 
 
-def pairs(a: Ints, b: Ints) -> Pairs:
+def pairs(a: Ints, b: Ints) -> PairIndex:
     """Returns the pairs (a[i], b[i]) in a form in which they can be looked up."""
     if not len(a):
-        return Pairs(a, a, 0, 1)
+        return PairIndex(a, a, 0, 1)
     least, most = int(b.min()), int(b.max())
-    made = Pairs(a, a, least, most - least + 1)
+    made = PairIndex(a, a, least, most - least + 1)
     if (int(a.max()) + 1) * made.span >= LARGEST:
         made.dense = np.unique(b)
         made.span = len(made.dense)

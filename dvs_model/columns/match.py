@@ -16,7 +16,7 @@ from itertools import groupby
 
 import numpy as np
 
-from dvs_model.columns.lookup import Pairs, pairs, spread
+from dvs_model.columns.lookup import PairIndex, pairs, spread
 from dvs_model.columns.table import (
     ABORTED,
     APPEND,
@@ -32,14 +32,14 @@ from dvs_model.columns.table import (
     Ints,
     columns_of,
 )
-from dvs_model.columns.written import Written
+from dvs_model.columns.written import Writers
 from dvs_model.errors import HistoryError
 from dvs_model.observed.recover import (
     INITIAL,
     Explained,
-    Observation,
     Recovered,
     Sorts,
+    VersionRead,
     apart,
     incompatible,
     interrupted,
@@ -130,7 +130,7 @@ class _Matching:
         self.observed, self.columns = observed, columns
         self.noted = Recovered(observed)
         self.writes = np.flatnonzero(columns.is_write())
-        self.values: Pairs = pairs(columns.key[self.writes], columns.value[self.writes])
+        self.values: PairIndex = pairs(columns.key[self.writes], columns.value[self.writes])
         loaded = [columns.values.code(each) for each in observed.records.loaded]
         again = self.writes[np.isin(columns.value[self.writes], loaded)] if loaded else self.writes[:0]
         if self.values.twice() or (columns.kind[again] == WRITE).any():
@@ -424,7 +424,7 @@ class _Matching:
         odd = np.flatnonzero(self.odd & (columns.status == COMMITTED))
         if not len(odd):
             return reads
-        writers = Written(columns, self.wrote, odd)
+        writers = Writers(columns, self.wrote, odd)
         last = self.last(odd, final)
         codes = {name: code for code, name in enumerate(columns.keys)}
         # Looks at every write, and only values that nobody wrote need it: so once, and only if one comes.
@@ -489,12 +489,12 @@ def _grouped(txn: Ints, ops: Ints) -> Iterator[tuple[int, list[int]]]:
         yield index, list(of)
 
 
-def observations(matched: Matched, chosen: Ints | Bools) -> list[Observation]:
+def observations(matched: Matched, chosen: Ints | Bools) -> list[VersionRead]:
     """Returns some of the reads as objects, for the definitions. `chosen`: places or a mask of reads."""
     columns, reads = matched.columns, matched.reads
     of = (reads.reader, reads.writer, reads.key, reads.value, reads.op)
     return [
-        Observation(
+        VersionRead(
             reader, writer, columns.keys[key], columns.values.value(value), op - int(columns.first[reader])
         )
         for reader, writer, key, value, op in zip(*(each[chosen].tolist() for each in of), strict=True)

@@ -24,7 +24,7 @@ readers with up to four own appends. Others are looked up one by one, which is s
 """
 
 
-class Written:
+class Writers:
     """From key and value to the index of the transaction that wrote it, and the place of the write in it.
 
     `known`: the answers so far; None: nobody wrote the value. `odd`: the transactions that will ask.

@@ -24,7 +24,7 @@ from dvs_model.formats.jepsen import Operation
 from dvs_model.formats.placing import placed
 from dvs_model.formats.predicate_file import THERE, Predicate, PredicateFile
 from dvs_model.formats.reader import Parsed, Pieces
-from dvs_model.formats.universe import UNIVERSE, Made, Universe
+from dvs_model.formats.universe import UNIVERSE, KeyVersion, Universe
 from dvs_model.formats.written.operations import written
 from dvs_model.histories.history import (
     Abort,
@@ -145,7 +145,7 @@ class _Whole:
             if (made := self.universe.of_op.get((n, at))) is not None:
                 yield made.version.txn, self._version(made), made.text
 
-    def _version(self, made: Made) -> Version:
+    def _version(self, made: KeyVersion) -> Version:
         """Returns a version of the history; of a key without an order each has an object of its own."""
         version = made.version
         if made.key not in self.unordered or made.writer is None:
@@ -154,7 +154,7 @@ class _Whole:
 
     def _body(self, n: int) -> Iterator[Event]:
         """Yields the events of a committed transaction, without its commit."""
-        own: dict[str, Made] = {}
+        own: dict[str, KeyVersion] = {}
         transaction = self.file.transactions[n]
         for at, (_, what, value) in enumerate(transaction.ops):
             made = self.universe.of_op.get((n, at))
@@ -169,7 +169,7 @@ class _Whole:
             elif (found := self._found(n, what, value, own.get(what))) is not None:
                 yield Read(transaction.number, found, plain_value(value))
 
-    def _found(self, n: int, key: str, value: object, own: Made | None) -> Version | None:
+    def _found(self, n: int, key: str, value: object, own: KeyVersion | None) -> Version | None:
         """Returns the version that a read of one key shows; None: nobody knows."""
         known = self.universe.values.get((key, value))
         if known is None:
@@ -184,7 +184,7 @@ class _Whole:
         return None
 
     def _by_predicate(
-        self, n: int, predicate: Predicate, rows: Mapping[str, object], own: Mapping[str, Made]
+        self, n: int, predicate: Predicate, rows: Mapping[str, object], own: Mapping[str, KeyVersion]
     ) -> Iterator[Event]:
         """Yields a read by a predicate, then the reads of what it shows."""
         number = self.file.transactions[n].number
@@ -220,7 +220,7 @@ class _Whole:
         yield from dict.fromkeys(reads)
 
     def _hidden(
-        self, n: int, key: str, predicate: Predicate, own: Made | None
+        self, n: int, key: str, predicate: Predicate, own: KeyVersion | None
     ) -> tuple[Version | None, bool]:
         """Returns the version that a read selected of a key it does not show, and whether it is known.
 

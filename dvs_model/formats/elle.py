@@ -43,7 +43,7 @@ BINARY = (b"JEPSEN", b"\xcd", b"\xc0")
 
 
 @dataclass(slots=True)
-class Reading:
+class Gathered:
     """A history that is put together.
 
     `again`: how many transactions come after one of their process that got no answer. `lists`: whether a read
@@ -172,10 +172,10 @@ def _history(
 
 def _transactions(
     ends: Sequence[tuple[Operation | None, Operation]], name: str, workload: str | None, *, alone: bool
-) -> Reading:
+) -> Gathered:
     """Returns what transactions did. `alone`: each is a session of its own. Raises HistoryError."""
     again = lives(ends)
-    reading = Reading(name, workload, len(again))
+    reading = Gathered(name, workload, len(again))
     for number, (begin, end) in enumerate(ends, 1):
         life = 1 if begin is None else again.get(begin.at, 1)
         _add(reading, number, begin, end, alone=alone, life=life)
@@ -217,12 +217,12 @@ def _settle(transactions: Sequence[Transaction]) -> None:
 
 
 def _add(
-    reading: Reading, number: int, begin: Operation | None, end: Operation, *, alone: bool, life: int
+    reading: Gathered, number: int, begin: Operation | None, end: Operation, *, alone: bool, life: int
 ) -> None:
     status = TYPES[end.type]
     assert status is not None
     line = end.line or (begin.line if begin else 0)
-    source, reads = end, Shown.ALL
+    source, reads = end, ReadAnswers.ALL
     if status is not Status.COMMITTED:
         # What a failed or unanswered transaction read is no answer, unless there is a value.
         if (not _is_transaction(end.value) or end.value == []) and begin is not None:
@@ -230,7 +230,7 @@ def _add(
         elif status is Status.UNKNOWN and begin is not None and _is_transaction(begin.value):
             source = begin if end.value is None or not _is_transaction(end.value) else end
         answered = status is Status.UNKNOWN and source is end and begin is not None
-        reads = Shown.VALUES if answered else Shown.NONE
+        reads = ReadAnswers.VALUES if answered else ReadAnswers.NONE
     if not _is_transaction(source.value):
         if _unknown_value(source, status):
             return
@@ -239,7 +239,7 @@ def _add(
         raise HistoryError(f"{fact}, not {shown(source.value)[:60]}", source.line or line, 1)
     assert isinstance(source.value, list)
     parts = source.value
-    if reads is Shown.VALUES and begin is not None and _is_transaction(begin.value):
+    if reads is ReadAnswers.VALUES and begin is not None and _is_transaction(begin.value):
         parts = _answered(begin.value, parts)
     ops = [op for part in parts if (op := _op(reading, part, source.line, reads)) is not None]
     process = end.process if begin is None else begin.process
@@ -281,7 +281,7 @@ def _answered(invoked: object, answered: list[object]) -> list[list[object]]:
     ]
 
 
-class Shown(Enum):
+class ReadAnswers(Enum):
     """Which reads of a transaction are answers. VALUES: those with a value, not nil."""
 
     ALL = "all"
@@ -289,11 +289,11 @@ class Shown(Enum):
     NONE = "none"
 
 
-def _op(reading: Reading, part: Sequence[object], line: int, shown: Shown) -> Op | None:
+def _op(reading: Gathered, part: Sequence[object], line: int, shown: ReadAnswers) -> Op | None:
     f, key = part[0], canonical(part[1]) if type(part[1]) is not int else str(part[1])
     value = part[2] if len(part) == 3 else None
     if f in (":r", ":read"):
-        reads = shown is Shown.ALL or (shown is Shown.VALUES and value is not None)
+        reads = shown is ReadAnswers.ALL or (shown is ReadAnswers.VALUES and value is not None)
         if reads and value is not None:
             reading.held(key, Kind.APPEND if type(value) is list else Kind.WRITE, line)
         if type(value) is list:
@@ -313,7 +313,7 @@ def _op(reading: Reading, part: Sequence[object], line: int, shown: Shown) -> Op
     return Op(kind, key, _hashed(value))
 
 
-def _as_list(reading: Reading, op: Op) -> Op:
+def _as_list(reading: Gathered, op: Op) -> Op:
     """Returns a read of nil as one of the empty list, where the key holds a list."""
     written = reading.kinds.get(op.key, (Kind.APPEND, 0))[0]
     empty = op.kind is Kind.READ and op.value is None and written is Kind.APPEND

@@ -17,7 +17,7 @@ UNIVERSE = "universe"
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class KeyVersion:
     """A version of a key. `gone`: there is no value, before the first or after a delete.
 
     `writer`: the place of the transaction in the file; None: there was one or none at first.
@@ -48,7 +48,7 @@ class Hidden:
     version of the key matches at all.
     """
 
-    versions: tuple[Made, ...]
+    versions: tuple[KeyVersion, ...]
     differ: bool
     matters: bool
 
@@ -65,11 +65,11 @@ class Universe:
 
     initial: Collection[str]
     objects: Names = field(default_factory=lambda: Names({UNIVERSE: ""}))
-    made: dict[str, list[Made]] = field(default_factory=dict)
-    failed: dict[str, list[Made]] = field(default_factory=dict)
-    of_op: dict[tuple[int, int], Made] = field(default_factory=dict)
-    values: dict[tuple[str, object], Made] = field(default_factory=dict)
-    final: dict[tuple[str, int], Made] = field(default_factory=dict)
+    made: dict[str, list[KeyVersion]] = field(default_factory=dict)
+    failed: dict[str, list[KeyVersion]] = field(default_factory=dict)
+    of_op: dict[tuple[int, int], KeyVersion] = field(default_factory=dict)
+    values: dict[tuple[str, object], KeyVersion] = field(default_factory=dict)
+    final: dict[tuple[str, int], KeyVersion] = field(default_factory=dict)
     known: dict[tuple[str, Predicate, int | None], Hidden] = field(default_factory=dict)
 
     @staticmethod
@@ -77,7 +77,7 @@ class Universe:
         """Returns the versions of a file. Raises HistoryError: a key gets a value twice."""
         universe = Universe(file.initial)
         for key, value in file.initial.items():
-            made = Made(key, Version(universe.objects.of(key), T0, 1), value, False, None)
+            made = KeyVersion(key, Version(universe.objects.of(key), T0, 1), value, False, None)
             universe.made[key] = [made]
             universe.values[key, value] = made
         # The order of a key's versions is that of completions, as in Elle.
@@ -94,7 +94,7 @@ class Universe:
             assert isinstance(key, str)
             number = self.final[key, n].version.number + 1 if (key, n) in self.final else 1
             version = Version(self.objects.of(key), transaction.number, number)
-            made = Made(key, version, value, kind == DELETE, n)
+            made = KeyVersion(key, version, value, kind == DELETE, n)
             before = None if made.gone else self.values.get((key, value))
             if before is not None:
                 where = ":init" if before.writer is None else file.transactions[before.writer].place
@@ -106,9 +106,9 @@ class Universe:
             self.made.setdefault(key, [])
             self.of_op[n, at] = self.final[key, n] = made
 
-    def nothing(self, key: str) -> Made:
+    def nothing(self, key: str) -> KeyVersion:
         """Returns the version of a key before its first value."""
-        return Made(key, unborn(self.objects.of(key)), None, True, None)
+        return KeyVersion(key, unborn(self.objects.of(key)), None, True, None)
 
     def hidden(self, key: str, predicate: Predicate, reader: int | None) -> Hidden:
         """Returns what a read can have selected of a key that it does not show.
@@ -122,7 +122,9 @@ class Universe:
             self.known[key, predicate, reader] = known
         return known
 
-    def _hidden(self, versions: Sequence[Made], key: str, predicate: Predicate, reader: int | None) -> Hidden:
+    def _hidden(
+        self, versions: Sequence[KeyVersion], key: str, predicate: Predicate, reader: int | None
+    ) -> Hidden:
         hit = [each.matched_by(predicate) for each in versions]
         final = [each.writer is None or self.final[key, each.writer] is each for each in versions]
         misses = [
@@ -138,7 +140,7 @@ class Universe:
             any(map(all, zip(hit, final, strict=True))),
         )
 
-    def ever(self, key: str) -> Iterator[Made]:
+    def ever(self, key: str) -> Iterator[KeyVersion]:
         """Yields all versions of a key, those of failed transactions after the others."""
         yield from self.made.get(key, ())
         yield from self.failed.get(key, ())
@@ -152,10 +154,10 @@ class Universe:
             and len(writers) > 1
         )
 
-    def first(self, marked: bool) -> list[Made]:
+    def first(self, marked: bool) -> list[KeyVersion]:
         """Returns what was there at first, by the names of objects. `marked`: with that of UNIVERSE."""
         made = [each for versions in self.made.values() for each in versions if each.version.txn == T0]
-        mark = [Made("", Version(UNIVERSE, T0, 1), None, False, None)] if marked else []
+        mark = [KeyVersion("", Version(UNIVERSE, T0, 1), None, False, None)] if marked else []
         return sorted([*made, *mark], key=lambda each: each.version)
 
     def orders(

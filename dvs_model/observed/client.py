@@ -19,7 +19,7 @@ import numpy as np
 
 from dvs_model.graph.cycles import short_cycle
 from dvs_model.observed.history import Orders, Pair
-from dvs_model.observed.recover import INITIAL, Observation, Recovered
+from dvs_model.observed.recover import INITIAL, Recovered, VersionRead
 from dvs_model.observed.seen import Observed
 
 WORK = 400_000
@@ -67,7 +67,7 @@ class Problem:
     count: int
     writes: dict[int, set[str]] = field(default_factory=dict)
     writers: dict[str, list[int]] = field(default_factory=dict)
-    reads: dict[int, list[Observation]] = field(default_factory=dict)
+    reads: dict[int, list[VersionRead]] = field(default_factory=dict)
     chains: list[list[int]] = field(default_factory=list)
     session: dict[int, int] = field(default_factory=dict)
     within: dict[int, int] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from dvs_model.histories.history import Commit, Event, History, Read, Start, Version, Write
 from dvs_model.histories.inventory import T0
-from dvs_model.observed.recover import INITIAL, Observation, Recovered
+from dvs_model.observed.recover import INITIAL, Recovered, VersionRead
 from dvs_model.observed.seen import value_text
 from dvs_model.observed.time import Windows, window_of
 
@@ -106,7 +106,7 @@ class Part:
 
     def history(self, name: str, windows: Windows | None) -> History:
         """Returns the history. `windows`: if given, transactions start and commit in their order."""
-        reads: dict[str, list[Observation]] = {}
+        reads: dict[str, list[VersionRead]] = {}
         for read in self.found.reads:
             if read.reader in self.members and (read.writer == INITIAL or read.writer in self.found.taken):
                 reads.setdefault(read.key, []).append(read)
@@ -130,7 +130,7 @@ class Part:
             implicit_initial=bool(before),
         )
 
-    def key(self, key: str, reads: list[Observation]) -> None:
+    def key(self, key: str, reads: list[VersionRead]) -> None:
         """Adds one object or several for a key: their versions that matter here, and the reads of these."""
         installed = self.found.installed.get(key, {})
         read = {each.writer for each in reads} - {INITIAL}
@@ -175,7 +175,7 @@ class Part:
         yield from ([index] for index in self.orders.tails.get(key, ()) if index not in inside)
 
     def chain(
-        self, obj: str, key: str, order: list[int], reads: list[Observation], shown: Iterable[int]
+        self, obj: str, key: str, order: list[int], reads: list[VersionRead], shown: Iterable[int]
     ) -> None:
         """Adds an object with its version order, and the reads of it.
 

@@ -33,7 +33,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class VersionRead:
     """A read of a version that another transaction wrote, or that was there before the run.
 
     `reader`, `writer`: indexes of transactions, the writer may be INITIAL. `value`: the value; of a list its
@@ -63,7 +63,7 @@ class Recovered:
 
     observed: Observed
     taken: set[int] = field(default_factory=set)
-    reads: list[Observation] = field(default_factory=list)
+    reads: list[VersionRead] = field(default_factory=list)
     installed: dict[str, dict[int, object]] = field(default_factory=dict)
     placed: dict[str, dict[int, int]] = field(default_factory=dict)
     bad: dict[str, list[tuple[int, object]]] = field(default_factory=dict)
@@ -170,9 +170,9 @@ class Explained:
         self.transaction = found.observed.transactions[index]
         self.own: dict[str, list[object]] = {}
         self.first: dict[str, object] = {}
-        self.shown: dict[str, Observation] = {}
+        self.shown: dict[str, VersionRead] = {}
 
-    def read(self) -> Iterator[Observation]:
+    def read(self) -> Iterator[VersionRead]:
         """Yields the reads that are dependencies, and adds a finding for each read that no write explains."""
         for place, op in enumerate(self.transaction.ops):
             if op.kind is Kind.WRITE:
@@ -190,7 +190,7 @@ class Explained:
         text = f"T{number} ({self.transaction.place}) {text}"
         self.found.findings.append(Finding(name, (number, *others), text))
 
-    def read_list(self, place: int, op: Op) -> Iterator[Observation]:
+    def read_list(self, place: int, op: Op) -> Iterator[VersionRead]:
         """Yields the dependency of a read of a list: on the writer of its last element not appended here."""
         assert isinstance(op.value, tuple)
         mine, value = self.own.get(op.key, []), op.value
@@ -218,7 +218,7 @@ class Explained:
             else:
                 self.aborted(op, element, writer[0])
 
-    def read_value(self, place: int, op: Op) -> Iterator[Observation]:
+    def read_value(self, place: int, op: Op) -> Iterator[VersionRead]:
         """Yields the dependency of a read of a single value; a read of the own last write is none."""
         mine = self.own.get(op.key)
         if mine:
@@ -235,7 +235,7 @@ class Explained:
             return
         yield from self.version(place, op, op.value, initial=initial)
 
-    def again(self, place: int, op: Op) -> Iterator[Observation]:
+    def again(self, place: int, op: Op) -> Iterator[VersionRead]:
         """Yields a second read of a version: since the first one a newer version may have been seen.
 
         Read committed forbids to miss that. After an own write a read shows that write, and is no dependency.
@@ -258,17 +258,17 @@ class Explained:
         self.first[op.key] = value
         return True
 
-    def version(self, place: int, op: Op, value: object, *, initial: bool) -> Iterator[Observation]:
+    def version(self, place: int, op: Op, value: object, *, initial: bool) -> Iterator[VersionRead]:
         """Yields the read of a version if it is a dependency, and remembers it for `again`."""
         self.shown.pop(op.key, None)
         for observation in self.of_version(place, op, value, initial=initial):
             self.shown[op.key] = observation
             yield observation
 
-    def of_version(self, place: int, op: Op, value: object, *, initial: bool) -> Iterator[Observation]:
+    def of_version(self, place: int, op: Op, value: object, *, initial: bool) -> Iterator[VersionRead]:
         """Yields the read of a version if its writer installed it; else adds a finding that says why not."""
         if initial:
-            yield Observation(self.index, INITIAL, op.key, None, place)
+            yield VersionRead(self.index, INITIAL, op.key, None, place)
             return
         writer = self.wrote(op.key, value)
         if writer is None:
@@ -297,7 +297,7 @@ class Explained:
             )
             self.add("intermediate read", text, other.number)
             return
-        yield Observation(self.index, index, op.key, value, place)
+        yield VersionRead(self.index, index, op.key, value, place)
 
     def aborted(self, op: Op, value: object, index: int) -> bool:
         """Adds the finding "aborted read" if the writer `index` aborted; returns whether it did."""

@@ -52,7 +52,7 @@ def _generated(facts: Facts) -> dict[tuple[int, str], set[int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WriterPart:
     """The part of one writer in a version set: versions it installed, and versions older than its own."""
 
     reader: int
@@ -79,7 +79,7 @@ def _from_one_statement(
             break
 
 
-def _parts(facts: Facts) -> Iterator[Part]:
+def _parts(facts: Facts) -> Iterator[WriterPart]:
     """Yields the version sets that hold both sorts of versions, by writer."""
     installed: dict[int, dict[str, Version]] = {}
     for version in facts.rank:
@@ -100,7 +100,7 @@ def _parts(facts: Facts) -> Iterator[Part]:
                 v for v in selected if v.obj in final and v != final[v.obj] and _older(facts, v, final[v.obj])
             )
             if old:
-                yield Part(event.txn, number, writer, tuple(versions), old)
+                yield WriterPart(event.txn, number, writer, tuple(versions), old)
 
 
 def _older(facts: Facts, old: Version, than: Version) -> bool:

@@ -17,7 +17,7 @@ from dvs_model.columns.cycles import moments
 from dvs_model.columns.table import Bools, Ints
 from dvs_model.graph.cycles import component_labels
 from dvs_model.stated.made import NOBODY, Made
-from dvs_model.stated.rows import Rows
+from dvs_model.stated.rows import EventRows
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Arcs:
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
+class DependentReads:
     """The reads that make dependencies, one entry each: of versions that others wrote, or that are derived.
 
     `event`: the place of the read. `reader`: its transaction, which committed. `version`: what it read.
@@ -57,7 +57,7 @@ class Reads:
     derived: Bools
 
 
-def reads_of(rows: Rows, made: Made) -> Reads:
+def reads_of(rows: EventRows, made: Made) -> DependentReads:
     """Returns the reads that make dependencies.
 
     A read of a derived version counts even if the reader derived it itself: others wrote what is behind it.
@@ -65,7 +65,7 @@ def reads_of(rows: Rows, made: Made) -> Reads:
     reader = rows.txn[made.reads]
     derived = made.is_derived[made.seen]
     counts = made.lives.committed[reader] & (derived | (made.txn[made.seen] != reader))
-    return Reads(made.reads[counts], reader[counts], made.seen[counts], derived[counts])
+    return DependentReads(made.reads[counts], reader[counts], made.seen[counts], derived[counts])
 
 
 Pairs = tuple[Ints, Ints]
@@ -81,7 +81,7 @@ class Dependencies:
     rw: Pairs
 
 
-def dependencies(made: Made, reads: Reads) -> Dependencies:
+def dependencies(made: Made, reads: DependentReads) -> Dependencies:
     """Returns the dependencies that reads and neighbours in version orders give."""
     base = ~reads.derived
     reader, version = reads.reader[base], reads.version[base]

@@ -17,9 +17,9 @@ import numpy as np
 
 from dvs_model.columns.table import Bools, Ints
 from dvs_model.graph.behind import difference
-from dvs_model.stated.arcs import Arcs, Reads
+from dvs_model.stated.arcs import Arcs, DependentReads
 from dvs_model.stated.made import NOBODY, Made
-from dvs_model.stated.rows import Rows
+from dvs_model.stated.rows import EventRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +31,21 @@ class Behind:
     of the earlier writer, and the earliest start among the later writers that it leads to (see `late`).
     """
 
-    rows: Rows
+    rows: EventRows
     made: Made
     place: Ints
     sources: list[list[int]]
     closest: list[tuple[int, int]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, rows: Rows, made: Made) -> Behind:
+    def of(cls, rows: EventRows, made: Made) -> Behind:
         """Returns the derived versions of a history."""
         place = np.full(len(made.event), NOBODY)
         place[made.derived] = np.arange(len(made.derived))
         flat, starts = made.sources.tolist(), rows.starts.tolist()
         return cls(rows, made, place, [flat[a:b] for a, b in pairwise(starts)])
 
-    def connect(self, arcs: Arcs, reads: Reads) -> None:
+    def connect(self, arcs: Arcs, reads: DependentReads) -> None:
         """Adds the arcs of reads of derived versions, and of write dependencies through them.
 
         For each derived version there are two vertices. `behind` is entered from the writers of the versions
@@ -127,7 +127,7 @@ class Behind:
                     found[number] = max(found[number], end[txn[source]])
         return np.array(found, np.int64)
 
-    def late(self, reads: Reads) -> bool:
+    def late(self, reads: DependentReads) -> bool:
         """Whether a dependency through derivations may be on a commit after the start (G-SIa).
 
         It may say so too often: then the readable code decides.

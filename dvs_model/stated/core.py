@@ -18,7 +18,7 @@ import numpy as np
 
 from dvs_model.columns.table import Ints
 from dvs_model.graph.cycles import component_labels
-from dvs_model.stated.arcs import Dependencies, Pairs, Reads
+from dvs_model.stated.arcs import Dependencies, DependentReads, Pairs
 from dvs_model.stated.made import NOBODY, Made
 from dvs_model.theory.names import Phenomenon
 
@@ -54,7 +54,7 @@ ANY = ONE | {P.G2, P.G2_ITEM, P.G_UPDATE}
 """Phenomena that need a cycle of dependencies with any number of anti-dependencies."""
 
 
-def core(made: Made, reads: Reads, found: Dependencies, session: Pairs) -> Core | None:
+def core(made: Made, reads: DependentReads, found: Dependencies, session: Pairs) -> Core | None:
     """Returns some cycles of a history without derivations, and what no cycle can be.
 
     None: some ww, wr or session edge does not lead from an earlier commit to a later one.
@@ -109,7 +109,7 @@ class Cycles:
 
 
 def cycles(
-    search: Search, forward: Arcs, readers: Sequence[int], writers: Sequence[int], commit: Ints
+    search: Search, forward: ArcsByTail, readers: Sequence[int], writers: Sequence[int], commit: Ints
 ) -> Cycles:
     """Searches a way forward from the writer to the reader of each anti-dependency that leads back.
 
@@ -128,7 +128,7 @@ def cycles(
 
 
 @dataclass(frozen=True, slots=True)
-class Arcs:
+class ArcsByTail:
     """Arcs by their tails: those out of transaction t lead to `heads[begins[t]:begins[t + 1]]`."""
 
     begins: list[int]
@@ -142,14 +142,14 @@ class Search:
     count: int
     steps: int
 
-    def arcs(self, pairs: Iterable[Pairs]) -> Arcs:
+    def arcs(self, pairs: Iterable[Pairs]) -> ArcsByTail:
         """Returns arcs of several kinds together, by their tails."""
         tails, heads = (np.concatenate(each) for each in zip(*pairs, strict=True))
         order = np.argsort(tails, kind="stable")
         begins = np.concatenate(([0], np.cumsum(np.bincount(tails, minlength=self.count))))
-        return Arcs(begins.tolist(), heads[order].tolist())
+        return ArcsByTail(begins.tolist(), heads[order].tolist())
 
-    def way(self, arcs: Arcs, start: int, goal: int, commit: Ints | None = None) -> list[int] | None:
+    def way(self, arcs: ArcsByTail, start: int, goal: int, commit: Ints | None = None) -> list[int] | None:
         """Returns the transactions of a shortest way, with its ends; None: there is none, or no step is left.
 
         `commit`: give it if all arcs lead from earlier commits to later ones. Then no transaction that
@@ -180,7 +180,7 @@ def _back(parent: dict[int, int], vertex: int) -> Iterator[int]:
         yield vertex
 
 
-def at_cursor(made: Made, reads: Reads) -> bool:
+def at_cursor(made: Made, reads: DependentReads) -> bool:
     """Whether a reader overwrote an object although another transaction had written it since: G-cursor.
 
     That is so if the reader's own version of the object comes, in the version order, after the version that

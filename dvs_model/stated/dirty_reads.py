@@ -8,29 +8,29 @@ from __future__ import annotations
 import numpy as np
 
 from dvs_model.columns.table import Bools, Ints
-from dvs_model.stated.arcs import Reads, overwrites
+from dvs_model.stated.arcs import DependentReads, overwrites
 from dvs_model.stated.behind import Behind
 from dvs_model.stated.made import NOBODY, Made
-from dvs_model.stated.rows import READ, WRITE, Rows
+from dvs_model.stated.rows import READ, WRITE, EventRows
 
 MOST_SHOWN = 1000
 """Dirty and late reads of each sort whose transactions are kept: reports show only the first ones."""
 
 
-def _ends(reads: Reads, versions: Made, bad: Bools) -> Ints:
+def _ends(reads: DependentReads, versions: Made, bad: Bools) -> Ints:
     """Returns the readers and the writers of bad reads of base versions, of the first MOST_SHOWN of them."""
     some = np.flatnonzero(bad & ~reads.derived)[:MOST_SHOWN]
     return np.concatenate([reads.reader[some], versions.txn[reads.version[some]]])
 
 
-def dirty(versions: Made, reads: Reads) -> Ints:
+def dirty(versions: Made, reads: DependentReads) -> Ints:
     """Returns the readers and writers of aborted reads (G1a) and of intermediate reads (G1b)."""
     aborted = ~versions.lives.committed[versions.txn[reads.version]]
     intermediate = ~versions.final[reads.version]
     return np.concatenate([_ends(reads, versions, aborted), _ends(reads, versions, intermediate)])
 
 
-def late(versions: Made, reads: Reads) -> Ints:
+def late(versions: Made, reads: DependentReads) -> Ints:
     """Returns transactions, with those on which they depend that committed too late.
 
     Too late is after the start of the dependent one (G-SIa, for wr and ww), or after the read itself
@@ -45,7 +45,7 @@ def late(versions: Made, reads: Reads) -> Ints:
     return np.concatenate([begun, read, before[written], after[written]])
 
 
-def freshest(versions: Made, reads: Reads, behind: Behind | None) -> Ints:
+def freshest(versions: Made, reads: DependentReads, behind: Behind | None) -> Ints:
     """Returns for each transaction the latest commit of those it read from, also through derivations."""
     found = np.full(len(versions.lives.end), NOBODY)
     base = ~reads.derived & versions.ordered[reads.version]
@@ -57,7 +57,7 @@ def freshest(versions: Made, reads: Reads, behind: Behind | None) -> Ints:
     return found
 
 
-def points(rows: Rows, versions: Made, fresh: Ints) -> Ints:
+def points(rows: EventRows, versions: Made, fresh: Ints) -> Ints:
     """Returns for each transaction the latest point from which a snapshot of one of its actions may be.
 
     That is its start, or a later commit of a transaction that it read from, but not later than its last read

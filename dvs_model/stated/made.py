@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dvs_model.columns.table import Bools, Ints
-from dvs_model.stated.rows import ABORT, COMMIT, DERIVE, READ, START, WRITE, Rows
+from dvs_model.stated.rows import ABORT, COMMIT, DERIVE, READ, START, WRITE, EventRows
 
 NOBODY = -1
 """In an array of places or numbers: there is none."""
@@ -43,8 +43,8 @@ class Made:
 
     `line`: the versions of all orders, one order after the other. `meaning`: one entry per name of a version,
     the version. `reads`: the places of read events; `seen`: their versions. `derived`: the derived versions;
-    `sources`: what they derive from, with bounds in `Rows.starts`. `implicit`: whether there is an implicit
-    T0.
+    `sources`: what they derive from, with bounds in `EventRows.starts`. `implicit`: whether there is an
+    implicit T0.
     """
 
     lives: Lives
@@ -64,7 +64,7 @@ class Made:
     implicit: bool
 
 
-def made(rows: Rows) -> Made | None:
+def made(rows: EventRows) -> Made | None:
     """Returns the versions of a history; None: it is not well-formed, or has something rare."""
     # A T0 that is named and has no event is implicit: it wrote what was there before.
     implicit = bool((rows.names.txn == 0).any()) and not bool((rows.numbers == 0).any())
@@ -116,7 +116,7 @@ def made(rows: Rows) -> Made | None:
     )
 
 
-def _lives(rows: Rows, implicit: bool) -> Lives | None:
+def _lives(rows: EventRows, implicit: bool) -> Lives | None:
     """Returns when transactions start and end.
 
     None: a transaction has no end or two, or an event after its end or before its start.
@@ -173,7 +173,7 @@ class Groups:
         return np.where((self.keys[at] == wanted) & (txn >= 0), at, NOBODY)
 
 
-def _groups(rows: Rows, creations: Ints) -> Groups | None:
+def _groups(rows: EventRows, creations: Ints) -> Groups | None:
     """Returns the versions in groups. `creations`: the places of the events that make versions.
 
     None: an event names a version of another transaction, or gives a version a wrong number.
@@ -200,7 +200,7 @@ def _groups(rows: Rows, creations: Ints) -> Groups | None:
     return Groups(order, ascending[begin], begins, final, span)
 
 
-def _meaning(rows: Rows, groups: Groups, versions: int, *, implicit: bool) -> tuple[Ints, Ints]:
+def _meaning(rows: EventRows, groups: Groups, versions: int, *, implicit: bool) -> tuple[Ints, Ints]:
     """Returns for each name its version, or NOBODY; and the objects of which an implicit T0 has a version.
 
     `versions`: the number of versions that events make; those of T0 are numbered after these.
@@ -230,7 +230,7 @@ def _one_kind(obj: Ints, is_derived: Bools) -> bool:
     return not (written & (np.bincount(obj[is_derived], minlength=count) > 0)).any()
 
 
-def _line(rows: Rows, meaning: Ints, obj: Ints, ordered: Bools, commit: Ints) -> Ints | None:
+def _line(rows: EventRows, meaning: Ints, obj: Ints, ordered: Bools, commit: Ints) -> Ints | None:
     """Returns the version orders of all objects, one after the other, as versions.
 
     An order that the history does not state is that of the commits. `commit`: by version the place of its
@@ -270,7 +270,9 @@ def stated_orders(chains: Sequence[Sequence[int]], meaning: Ints, obj: Ints, ord
     return versions if (due[of[heads]] == lengths).all() else None
 
 
-def _seen_in_time(rows: Rows, groups: Groups, event: Ints, txn: Ints, meaning: Ints, reads: Ints) -> bool:
+def _seen_in_time(
+    rows: EventRows, groups: Groups, event: Ints, txn: Ints, meaning: Ints, reads: Ints
+) -> bool:
     """Whether each read names a version made before it; of the reader's own versions, the latest so far."""
     seen, reader = meaning[rows.name[reads]], rows.txn[reads]
     if (event[seen] >= reads).any():

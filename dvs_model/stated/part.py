@@ -23,16 +23,16 @@ from dvs_model.graph.wellformed import well_formed
 from dvs_model.histories.draft import Chain, Draft, Session
 from dvs_model.histories.history import History
 from dvs_model.notation.scan import Scanner
-from dvs_model.stated.arcs import Arcs, Reads, dependencies, in_sessions, in_time, reads_of
+from dvs_model.stated.arcs import Arcs, DependentReads, dependencies, in_sessions, in_time, reads_of
 from dvs_model.stated.behind import Behind
 from dvs_model.stated.core import core
 from dvs_model.stated.dirty_reads import dirty, freshest, late, points
 from dvs_model.stated.made import Made, made
-from dvs_model.stated.rows import ABORT, COMMIT, READ, START, Rows
+from dvs_model.stated.rows import ABORT, COMMIT, READ, START, EventRows
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Reduced:
     """The part of a history that its verdicts depend on, and how much the whole has: counts by name."""
 
     history: History
@@ -43,7 +43,7 @@ SMALL = 2_000
 """Transactions on cycles up to which all are kept. Of more, a few cycles are kept if these tell enough."""
 
 
-def part(rows: Rows, name: str, small: int = SMALL) -> Part | None:
+def part(rows: EventRows, name: str, small: int = SMALL) -> Reduced | None:
     """Returns the part of a history on which its verdicts depend, for the default reading and all phenomena.
 
     None: the history is not well-formed, or this module does not know how to reduce it, such as a history
@@ -62,10 +62,10 @@ def part(rows: Rows, name: str, small: int = SMALL) -> Part | None:
         # but an implicit T0 has no events that could keep them in the part.
         return None
     history = whole.of_cycles(kept) if knots.sum() > small else None
-    return Part(history or whole.history(kept | knots), _size(rows, versions))
+    return Reduced(history or whole.history(kept | knots), _size(rows, versions))
 
 
-def _sessions(rows: Rows) -> list[Ints] | None:
+def _sessions(rows: EventRows) -> list[Ints] | None:
     """Returns the transactions of each session; None: one is unknown, or in two sessions."""
     members: list[Ints] = []
     for numbers in rows.sessions.values():
@@ -80,7 +80,7 @@ def _sessions(rows: Rows) -> list[Ints] | None:
     return members if len(np.unique(everyone)) == len(everyone) else None
 
 
-def _timed(rows: Rows, versions: Made) -> bool:
+def _timed(rows: EventRows, versions: Made) -> bool:
     """Whether each committed transaction has a start event: only then starts tell something."""
     started = versions.lives.start[: len(rows.numbers)] >= 0
     return bool(started.any() and started[versions.lives.committed[: len(rows.numbers)]].all())
@@ -93,7 +93,9 @@ class _Whole:
     whether a read through derivations may be dirty or late, which only the readable code can tell.
     """
 
-    def __init__(self, rows: Rows, versions: Made, reads: Reads, members: list[Ints], name: str) -> None:
+    def __init__(
+        self, rows: EventRows, versions: Made, reads: DependentReads, members: list[Ints], name: str
+    ) -> None:
         self.rows, self.versions, self.reads = rows, versions, reads
         self.members, self.name = members, name
         self.timed = _timed(rows, versions)
@@ -190,7 +192,7 @@ def _witnesses(named: Bools, versions: Made, members: list[Ints]) -> None:
             named[some[0]] = True
 
 
-def _chains(rows: Rows, versions: Made, there: Bools) -> Iterator[Chain]:
+def _chains(rows: EventRows, versions: Made, there: Bools) -> Iterator[Chain]:
     """Yields the stated version orders, without the versions that are left out. `there`: by event."""
     names = Scanner("", "")
     for chain in rows.chains:
@@ -202,7 +204,7 @@ def _chains(rows: Rows, versions: Made, there: Bools) -> Iterator[Chain]:
             yield Chain(tuple(names.version(text, -1) for text in texts))
 
 
-def _size(rows: Rows, versions: Made) -> Mapping[str, int]:
+def _size(rows: EventRows, versions: Made) -> Mapping[str, int]:
     """Returns how much a history has, as reports count it."""
     initial = int((versions.event < 0).sum())
     return {

@@ -1,7 +1,7 @@
 """The events of a large history in Adya's notation as columns, before it is known to be well-formed.
 
 Readers of files fill `Written`; its names of versions are told apart and numbered with Arrow, which gives
-`Rows`. `stated.made` then finds out what the names mean.
+`EventRows`. `stated.made` then finds out what the names mean.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CODES[ord("b")] = START
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class VersionNames:
     """The different names of versions, one entry each, taken apart: x1.2 is x, transaction 1, number 2.
 
     `texts`: the name as written. `obj`: a number for its object. `txn`: the number of its transaction, as
@@ -45,7 +45,7 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class EventRows:
     """The events of a history as arrays, in the order of the text, and its clauses.
 
     One entry per event: `kind`: its code. `txn`: its transaction, a place in `numbers`. `name`: the version
@@ -61,7 +61,7 @@ class Rows:
     txn: Ints
     numbers: Ints
     name: Ints
-    names: Names
+    names: VersionNames
     starts: Ints
     sources: Ints
     chains: Sequence[Sequence[int]]
@@ -76,7 +76,7 @@ class Written:
     `kind`: by event its code. `txn`: by event the number of its transaction. `versions`: the version that
     each write, read and derivation names first, in the order of these events. `sources`: the sources of all
     derivations, one after the other; `counts`: how many each derivation has. `chains`, `sessions`, `drafts`:
-    as in `Rows`, with texts for names.
+    as in `EventRows`, with texts for names.
     """
 
     kind: NDArray[np.int8]
@@ -88,7 +88,7 @@ class Written:
     chains: Sequence[Sequence[str]] = ()
     sessions: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
-    def rows(self) -> Rows | None:
+    def rows(self) -> EventRows | None:
         """Returns the columns; None: some name of a version has another form than FORM, such as x_init."""
         # Imported here, because every command would start later if Arrow were imported at once.
         import pyarrow as pa
@@ -108,7 +108,9 @@ class Written:
         chains = [[next(chained) for _ in chain] for chain in self.chains]
         starts = np.concatenate([[0], np.cumsum(np.asarray(self.counts, np.int64))])
         sources = place[first : first + len(self.sources)]
-        return Rows(self.kind, txn, numbers, name, names, starts, sources, chains, self.sessions, self.drafts)
+        return EventRows(
+            self.kind, txn, numbers, name, names, starts, sources, chains, self.sessions, self.drafts
+        )
 
 
 FORM = (
@@ -118,7 +120,7 @@ FORM = (
 """The form of names of versions: x1, x1.2, my_table_1. Up to 18 digits, which fit into an int64."""
 
 
-def _names(texts: pa.Array) -> Names | None:
+def _names(texts: pa.Array) -> VersionNames | None:
     """Returns different names, taken apart; None: one of them has another form than FORM, such as x_init."""
     import pyarrow.compute as pc
 
@@ -135,7 +137,7 @@ def _names(texts: pa.Array) -> Names | None:
         # x1.0 would be taken for the last version, which 0 means here.
         return None
     number = pc.if_else(pc.equal(number, ""), "0", number)
-    return Names(texts.to_pylist(), ints(obj.dictionary_encode().indices), ints(txn), ints(number))
+    return VersionNames(texts.to_pylist(), ints(obj.dictionary_encode().indices), ints(txn), ints(number))
 
 
 def ints(array: pa.Array) -> Ints:

@@ -18,7 +18,7 @@ import pytest
 
 from dvs_model.analysis.verdict import Present, Unknown
 from dvs_model.checking.check import Checked
-from dvs_model.clients.basis import InColumns, Order
+from dvs_model.clients.basis import InColumns, KeptOrder
 from dvs_model.clients.judge import judged
 from dvs_model.clients.on_disk import Apart
 from dvs_model.columns.forced import forced as by_arrays
@@ -201,7 +201,7 @@ def test_dependencies_and_forced_edges_are_the_same(name: str) -> None:
             pairs_of = {(a, b) for a, b in arrays.arcs.tolist()}
             assert pairs_of <= forced(found, level), f"{level.value}: {observed}"
             assert made.decide(level).holds is holds(found, known, level), f"{level.value}: {observed}"
-            alone = made.decide(level, Order.NONE).holds
+            alone = made.decide(level, KeptOrder.NONE).holds
             assert alone is holds(found, known, level, in_sessions=False), f"{level.value}: {observed}"
             rows[level.value] += len(pairs_of)
     # The versions of registers have no order.

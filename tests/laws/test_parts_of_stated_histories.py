@@ -22,7 +22,7 @@ from dvs_model.histories.history import History
 from dvs_model.histories.redraft import redraft
 from dvs_model.notation import parse, render
 from dvs_model.stated import core
-from dvs_model.stated.part import Part
+from dvs_model.stated.part import Reduced
 from generators.histories import HistoryShape, history_at
 from tests.depth import examples
 
@@ -68,7 +68,7 @@ def event(event: DraftEvent) -> list[object]:
     return array if event.value is None else [*array, event.value]
 
 
-def found(text: str) -> Part | None:
+def found(text: str) -> Reduced | None:
     """The part of a history that is a line of JSON, or else a text of the notation."""
     if text.startswith("{"):
         return jsonl_columns.quick(text.encode(), "")

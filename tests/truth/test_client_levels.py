@@ -17,7 +17,7 @@ from dvs_model.analysis.verdict import Absent, Present, Unknown
 from dvs_model.checking.check import Holds, Violated, check
 from dvs_model.clients import answers, ordering
 from dvs_model.clients.answers import CHAIN
-from dvs_model.clients.basis import Order
+from dvs_model.clients.basis import KeptOrder
 from dvs_model.clients.judge import ORDERED, basis_of, judge
 from dvs_model.clients.unread import BY_ORDER, BY_ORDER_IN_SESSIONS, BY_ORDER_IN_TIME
 from dvs_model.clients.variants import VARIANTS
@@ -73,7 +73,7 @@ def registers(random: Random) -> Observed:
 class Axioms:
     """The axioms, by their words. `order`: which order of transactions a level keeps."""
 
-    def __init__(self, observed: Observed, order: Order = Order.SESSIONS) -> None:
+    def __init__(self, observed: Observed, order: KeptOrder = KeptOrder.SESSIONS) -> None:
         txns = observed.transactions
         self.count = len(txns)
         self.writes = [{op.key for op in t.ops if op.kind is Kind.WRITE} for t in txns]
@@ -89,9 +89,9 @@ class Axioms:
             if i < j and txns[i].session == txns[j].session
         }
         self.in_sessions = self.so
-        if order is Order.NONE:
+        if order is KeptOrder.NONE:
             self.so = set()
-        if order is Order.REAL_TIME:
+        if order is KeptOrder.REAL_TIME:
             windows = [t.window or Window(0, 0) for t in txns]
             pairs = product(range(self.count), repeat=2)
             self.so |= {(i, j) for i, j in pairs if windows[i].end < windows[j].begin}
@@ -189,8 +189,8 @@ def timed(observed: Observed, random: Random) -> Observed:
     return observed
 
 
-@pytest.mark.parametrize("order", Order)
-def test_variants_agree_with_their_axioms(order: Order) -> None:
+@pytest.mark.parametrize("order", KeptOrder)
+def test_variants_agree_with_their_axioms(order: KeptOrder) -> None:
     random = Random(53)
     names = [name for name, each in VARIANTS.items() if not isinstance(each, Guarantee) and each[1] is order]
     violated = dict.fromkeys(names, 0)
@@ -214,8 +214,8 @@ def test_variants_agree_with_their_axioms(order: Order) -> None:
     assert all(count > 10 for count in violated.values()), violated
 
 
-@pytest.mark.parametrize("order", [Order.NONE, Order.REAL_TIME])
-def test_variants_of_lists_are_decided_by_cycles_as_by_a_search(order: Order) -> None:
+@pytest.mark.parametrize("order", [KeptOrder.NONE, KeptOrder.REAL_TIME])
+def test_variants_of_lists_are_decided_by_cycles_as_by_a_search(order: KeptOrder) -> None:
     """Lists have known version orders: there cycles decide, and here an order is searched with them."""
     random, met = Random(59), {True: 0, False: 0}
     for _ in range(2 * COUNT):
@@ -224,10 +224,10 @@ def test_variants_of_lists_are_decided_by_cycles_as_by_a_search(order: Order) ->
         known = orders(found)
         if known.unknown or known.tails or found.findings:
             continue
-        time = time_pairs(basis_of(observed).windows(timed=False)) if order is Order.REAL_TIME else []
-        made = problem(found, known, sessions=order is not Order.NONE, time=time)
+        time = time_pairs(basis_of(observed).windows(timed=False)) if order is KeptOrder.REAL_TIME else []
+        made = problem(found, known, sessions=order is not KeptOrder.NONE, time=time)
         names = {level: f"strict {level.value}" for level in Client}
-        if order is Order.NONE:
+        if order is KeptOrder.NONE:
             names = {level: f"{level.value} without sessions" for level in Client}
         seen = judge(observed, wanted=list(names.values())).seen
         assert seen is not None

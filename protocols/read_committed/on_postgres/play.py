@@ -26,7 +26,7 @@ from protocols.read_committed.state import Line, Transaction
 
 
 @dataclass(slots=True)
-class Session:
+class PostgresSession:
     """A session in the middle of a script.
 
     `running`: the statement without an answer yet. `alone`: it is its own transaction. `failed`: an error has
@@ -49,7 +49,7 @@ class Playing:
     """A PostgreSQL in the middle of a script. `observer`: a session that takes no part."""
 
     observer: Asynchronous
-    sessions: dict[str, Session]
+    sessions: dict[str, PostgresSession]
     evaluator: DuckEvaluator
     left: dict[str, list[Statement]]
     places: Places = field(default_factory=Places)
@@ -83,7 +83,7 @@ class Playing:
         session.link.send(text)
         self._settle(session)
 
-    def _start(self, session: Session) -> None:
+    def _start(self, session: PostgresSession) -> None:
         """Begins a transaction where it takes its snapshot: with its first statement, not with BEGIN."""
         if session.transaction is None:
             self._number(session)
@@ -92,7 +92,7 @@ class Playing:
         if session.transaction.number not in self.recorder.sessions:
             self.recorder.begin(session.transaction)
 
-    def _look(self, session: Session, statement: Statement) -> None:
+    def _look(self, session: PostgresSession, statement: Statement) -> None:
         """Asks what a statement will see. Raises StatementFailed: it names an unknown table."""
         session.snapshot = {}
         if session.failed:
@@ -113,13 +113,13 @@ class Playing:
                         gone[row] = deletion.version
             session.snapshot[table] = seen, gone
 
-    def _shows(self, session: Session, xid: str) -> bool:
+    def _shows(self, session: PostgresSession, xid: str) -> bool:
         question = f"SELECT pg_visible_in_snapshot('{xid}'::xid8, pg_current_snapshot())"
         return bool(session.link.ask(question)[0][0])
 
     # Waiting
 
-    def _settle(self, started: Session) -> None:
+    def _settle(self, started: PostgresSession) -> None:
         """Waits until every statement has ended or waits for a lock."""
         waits: Mapping[str, Sequence[str]] = {}
         answers: dict[str, Answer] = {}
@@ -144,14 +144,14 @@ class Playing:
             holders = tuple(f"T{owner.number}" for owner in owners if owner is not None)
             self.lines.append(Line(0, started.name, started.running.text, "waits", holders))
 
-    def _follows(self, session: Session) -> int:
+    def _follows(self, session: PostgresSession) -> int:
         """Orders statements that have ended together: one that wrote over an unknown version is later."""
         olds = [(each.table, each.old) for each in session.link.reports if each.old is not None]
         if any(place not in self.places.at for place in olds):
             return 1
         return 0 if session.link.reports or not session.waited else 2
 
-    def _holders(self, session: Session) -> list[str]:
+    def _holders(self, session: PostgresSession) -> list[str]:
         """The sessions that block another one; none while it runs."""
         [[found]] = self.observer.ask(f"SELECT pg_blocking_pids({session.link.process})")
         assert isinstance(found, list)
@@ -159,7 +159,7 @@ class Playing:
 
     # Endings
 
-    def _ended(self, session: Session, answer: Answer) -> None:
+    def _ended(self, session: PostgresSession, answer: Answer) -> None:
         statement = session.running
         assert statement is not None
         session.running = None
@@ -177,7 +177,7 @@ class Playing:
                 outcome += "; committed"
             self._say(session, statement, outcome)
 
-    def _bounds(self, session: Session, statement: Statement, answer: Answer) -> None:
+    def _bounds(self, session: PostgresSession, statement: Statement, answer: Answer) -> None:
         if statement.kind is Kind.BEGIN:
             if session.transaction or session.failed:
                 self._say(session, statement, "fails: a transaction is open already")
@@ -196,7 +196,7 @@ class Playing:
             self._end(session, commit=commit)
             self._say(session, statement, f"T{number} {'commits' if commit else 'is rolled back'}")
 
-    def _failed(self, session: Session, statement: Statement, answer: Answer) -> None:
+    def _failed(self, session: PostgresSession, statement: Statement, answer: Answer) -> None:
         why = f"fails: {answer.error}"
         if session.transaction is not None:
             why += f"; T{session.transaction.number} is rolled back"
@@ -204,11 +204,11 @@ class Playing:
             self._end(session, commit=False)
         self._say(session, statement, why)
 
-    def _number(self, session: Session) -> None:
+    def _number(self, session: PostgresSession) -> None:
         self.numbers += 1
         session.transaction = Transaction(self.numbers, "user", session.name, True, 0)
 
-    def _end(self, session: Session, *, commit: bool) -> None:
+    def _end(self, session: PostgresSession, *, commit: bool) -> None:
         transaction = session.transaction
         assert transaction is not None
         if commit:
@@ -220,7 +220,9 @@ class Playing:
 
     # Rows
 
-    def _did(self, session: Session, transaction: Transaction, statement: Statement, answer: Answer) -> str:
+    def _did(
+        self, session: PostgresSession, transaction: Transaction, statement: Statement, answer: Answer
+    ) -> str:
         """Records what a statement has read and written; returns what is said of it."""
         changes = statement.kind is Kind.CHANGE
         target = "" if statement.kind is Kind.SELECT else self.evaluator.target(statement.text)
@@ -242,13 +244,13 @@ class Playing:
         return f"{answer.changed} rows"
 
     def _view(
-        self, session: Session, statement: Statement, table: str, again: Mapping[str, Name]
+        self, session: PostgresSession, statement: Statement, table: str, again: Mapping[str, Name]
     ) -> TableView:
         condition = self.evaluator.condition(statement.text, table)
         seen, gone = session.snapshot[table]
         return self.places.view(self.evaluator, condition, table, seen, gone, again)
 
-    def _again(self, session: Session, statement: Statement, table: str) -> dict[str, Name]:
+    def _again(self, session: PostgresSession, statement: Statement, table: str) -> dict[str, Name]:
         """The versions of rows that a statement evaluated after it had waited."""
         reports = [each for each in session.link.reports if each.table == table]
         again = {
@@ -274,7 +276,7 @@ class Playing:
         places.at[table, report.new] = version
         places.values[version] = report.values
 
-    def _say(self, session: Session, statement: Statement, outcome: str) -> None:
+    def _say(self, session: PostgresSession, statement: Statement, outcome: str) -> None:
         self.lines.append(Line(0, session.name, statement.text, outcome))
 
     # Beginning and end

@@ -7,7 +7,7 @@ from enum import Enum
 
 from protocols.read_committed.evaluate.duck import DuckEvaluator
 from protocols.read_committed.on_postgres.connection import Asynchronous
-from protocols.read_committed.on_postgres.play import Playing, Session
+from protocols.read_committed.on_postgres.play import Playing, PostgresSession
 from protocols.read_committed.run import Run, in_order
 from protocols.read_committed.script import Kind, Script, ScriptError, Statement
 
@@ -72,7 +72,7 @@ class Postgres:
         for step in script.steps:
             if step.statement is not None:
                 left[step.session].append(step.statement)
-        sessions = {name: Session(name, link) for name, link in zip(left, links, strict=True)}
+        sessions = {name: PostgresSession(name, link) for name, link in zip(left, links, strict=True)}
         playing = Playing(observer, sessions, DuckEvaluator(), left)
         playing.set_up(script)
         order = in_order([step.session for step in script.steps], playing.enabled, playing.step)
