@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
+from workload.outcomes.results import LimitsCost, Refusal, UnmetFloor
+
 Counts = Mapping[str, int]
 """How many, by name."""
 
@@ -71,13 +73,6 @@ class GroupDocument(TypedDict):
     ignored: str
 
 
-class FloorDocument(TypedDict):
-    """A coverage floor that was not met."""
-
-    wanted: int
-    reached: int
-
-
 class CoverageDocument(TypedDict):
     """How often a run met each operator, pair of operators, intent, type, state and action."""
 
@@ -86,7 +81,7 @@ class CoverageDocument(TypedDict):
     intents: Counts
     states: Counts
     actions: Counts
-    unmet: Mapping[str, FloorDocument]
+    unmet: Mapping[str, UnmetFloor]
     crossings: Counts
     statements: Counts
     types: Counts
@@ -137,25 +132,9 @@ class RunDocument(TypedDict):
     ignore_rules: Sequence[str]
     not_checked: Counts
     wanted: int
-    cost: LimitsCostDocument | None
-    refusals: Sequence[RefusalDocument]
+    cost: LimitsCost | None
+    refusals: Sequence[Refusal]
     definitions_judged: Mapping[str, JudgedDefinitionDocument]
-
-
-class RefusalDocument(TypedDict):
-    """A `message` with which an engine refused definitions, and the `limit` that excludes such ones."""
-
-    message: str
-    indices: Sequence[int]
-    limit: str
-
-
-class LimitsCostDocument(TypedDict):
-    """What the limits of an engine cost: scenarios `drawn`, those `cut` by reason, operators `never` left."""
-
-    drawn: int
-    cut: Counts
-    never: Mapping[str, Counts]
 
 
 class OutcomeDocument(TypedDict):
