@@ -191,11 +191,11 @@ class Apart(Basis):
 
     def __init__(self, observed: Observed) -> None:
         assert isinstance(observed.transactions, Listed)
-        self.observed, self.listed = observed, observed.transactions
+        self.observed, self.listed, columns = observed, observed.transactions, observed.transactions.columns
         self.bare = replace(observed, transactions=())
-        self.taken = self.listed.status == COMMITTED
+        self.taken = columns.status == COMMITTED
         # A pass is spared where every transaction got an answer.
-        if (self.listed.status == UNKNOWN).any():
+        if (columns.status == UNKNOWN).any():
             for more in self.listed.shares.each(FindCommitted(self.bare, self.taken)):
                 self.taken[more] = True
         told = list(self.listed.shares.each(FindDependencies(self.bare, self.taken)))
@@ -209,15 +209,15 @@ class Apart(Basis):
         for each in told:
             doing[each.doing] = True
         self.size = Size(
-            int((self.listed.status == COMMITTED).sum()),
-            int(((self.listed.status == COMMITTED) & doing).sum()),
-            int(((self.listed.status == UNKNOWN) & ~self.taken).sum()),
+            int((columns.status == COMMITTED).sum()),
+            int(((columns.status == COMMITTED) & doing).sum()),
+            int(((columns.status == UNKNOWN) & ~self.taken).sum()),
             sum(each.operations for each in told),
             sum(each.read_count for each in told),
             sum(each.keys for each in told),
         )
         ww, wr, rw = (np.concatenate([NO_SMALL, *(each.arcs[at] for each in told)]) for at in range(3))
-        order = neighbours(self.listed.session, self.taken) if observed.records.sessions else NO_ARCS
+        order = neighbours(columns.session, self.taken) if observed.records.sessions else NO_ARCS
         self.edges = Edges(ww, wr, rw, _small(order), np.empty(0, np.int64))
         self.certain = self.edges
         self.ww_names: Sequence[str] = [name for each in told for name in each.ww_key]
@@ -233,7 +233,7 @@ class Apart(Basis):
             # The parts are freed now: they are as large as the whole.
             self.reads = []
             order = self.edges.session.astype(np.int64)
-            self.world = World(self.listed.session, self.taken, order, ReadFrom(reader, writer, op))
+            self.world = World(self.listed.columns.session, self.taken, order, ReadFrom(reader, writer, op))
         return self.world
 
     def part(self, members: Bools) -> tuple[Recovered, Orders]:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dvs_model.columns.shares import Listed
 from dvs_model.columns.table import Bools, Ints, Rows, windows_of
 from dvs_model.columns.versions import Arcs
 from dvs_model.graph.cycles import labels_of
@@ -24,7 +23,7 @@ def windows(transactions: Sequence[Transaction], taken: Bools, *, timed: bool) -
     `taken`: only these transactions count as committed; others get NaN. `timed`: by the times of the file,
     else by the order of its lines.
     """
-    if isinstance(transactions, Rows | Listed):
+    if isinstance(transactions, Rows):
         given = transactions.timed if timed else transactions.windows
         found = np.full((len(transactions), 2), np.nan) if given is None else given.copy()
     else:

@@ -7,16 +7,11 @@ times is only one row per transaction, and later one pair per dependency.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dvs_model.columns.table import STATUSES, Ints, Rows
-from dvs_model.observed.seen import LazyTransactions, Transaction
-from dvs_model.observed.time import Windows, window_of
+from dvs_model.columns.table import Ints, Rows
 
 T = TypeVar("T")
 
@@ -46,45 +41,7 @@ class Shares(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Listed(LazyTransactions):
-    """The transactions of a history whose operations lie in shares; each is built without operations.
+class Listed(Rows):
+    """The transactions of a history whose operations lie in shares; the columns hold none of them."""
 
-    `number`, `status`, `session`: by transaction. `place`: from an index to where the transaction stands in
-    the file. `windows`, `timed`: a row (begin, end) per transaction; NaN: not known.
-    """
-
-    number: Ints
-    status: NDArray[np.int8]
-    session: Ints
-    sessions: Sequence[str]
-    place: Callable[[int], str]
-    windows: Windows | None
-    timed: Windows | None
-    shares: Shares
-
-    def __len__(self) -> int:
-        return len(self.number)
-
-    def made(self, index: int) -> Transaction:
-        return self.bare(index)
-
-    def bare(self, index: int) -> Transaction:
-        """Builds and returns a transaction, which is without operations, by its index from 0."""
-        return Transaction(
-            int(self.number[index]),
-            self.sessions[int(self.session[index])],
-            STATUSES[int(self.status[index])],
-            (),
-            self.place(index),
-            None if self.windows is None else window_of(self.windows, index),
-            None if self.timed is None else window_of(self.timed, index),
-        )
-
-    def in_real_time(self, *, by_time: bool) -> Listed:
-        """Returns the transactions with one source of real time, where the file has two.
-
-        `by_time`: the times of the file instead of its order.
-        """
-        if self.timed is None:
-            return self
-        return replace(self, windows=self.timed if by_time else self.windows, timed=None)
+    shares: Shares = field(kw_only=True)

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dvs_model.columns.shares import Listed, Share
-from dvs_model.columns.table import Ints
+from dvs_model.columns.table import Ints, Values
 from dvs_model.errors import HistoryError
 from dvs_model.formats.listing import Listing, Transactions, changes
-from dvs_model.formats.operations import WORDS, numpy, operations, text, with_operation, words
-from dvs_model.formats.parquet_columns import OPERATION, TRANSACTION, Places, records_of, rows_of
+from dvs_model.formats.operations import WORDS, Operations, numpy, operations, text, with_operation, words
+from dvs_model.formats.parquet_columns import OPERATION, TRANSACTION, records_of, rows_of
 from dvs_model.observed.seen import Observed
 
 T = TypeVar("T")
@@ -123,17 +123,10 @@ def listed(
     lists: bool,
 ) -> Observed:
     """Returns a history whose operations lie in shares."""
-    place = Places(transactions.row, transactions.session, transactions.sessions)
-    made = Listed(
-        transactions.number,
-        transactions.status,
-        transactions.session,
-        transactions.sessions,
-        place,
-        None if np.isnan(transactions.windows).all() else transactions.windows,
-        None if np.isnan(transactions.timed).all() else transactions.timed,
-        shares,
-    )
+    none = np.empty(0, np.int64)
+    nothing = Operations(none.astype(np.int8), none, none, None, none, None, [], Values())
+    rows = rows_of(nothing, none, transactions)
+    made = Listed(rows.columns, rows.place, rows.windows, rows.timed, shares=shares)
     notes = [] if about is None else list(about["notes"])
     return Observed(name, made, records_of(columns, about, lists), notes)
 

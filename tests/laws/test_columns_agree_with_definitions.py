@@ -25,7 +25,7 @@ from dvs_model.columns.forced import forced as by_arrays
 from dvs_model.columns.lookup import pairs, spread
 from dvs_model.columns.match import match
 from dvs_model.columns.shares import Listed, Share
-from dvs_model.columns.table import Rows, columns_of
+from dvs_model.columns.table import Rows, columns_of, windows_of
 from dvs_model.errors import HistoryError
 from dvs_model.observed.client import Client
 from dvs_model.observed.seen import Assumption, Kind, Observed, Op, Records, Status, Transaction, Window
@@ -262,19 +262,11 @@ def in_shares(observed: Observed, count: int) -> Observed:
     """Returns a history whose operations lie in shares."""
     columns = columns_of(observed.transactions)
     whole = Rows(columns, lambda at: observed.transactions[at].place)
-    every = np.array(
-        [(np.nan, np.nan) if t.window is None else t.window for t in observed.transactions], float
-    )
-    listed = Listed(
-        columns.number,
-        columns.status,
-        columns.session,
-        columns.sessions,
-        whole.place,
-        every.reshape(-1, 2),
-        None,
-        Split(whole, count),
-    )
+    every = windows_of([each.window for each in observed.transactions])
+    none = np.empty(0, np.int64)
+    kind, first = none.astype(np.int8), np.zeros(columns.count + 1, np.int64)
+    bare = replace(columns, txn=none, kind=kind, key=none, value=none, first=first)
+    listed = Listed(bare, whole.place, every, shares=Split(whole, count))
     return replace(observed, transactions=listed)
 
 
