@@ -37,6 +37,7 @@ from dvs_model.histories.history import (
     Version,
     Write,
     versions_of,
+    versions_read,
 )
 from dvs_model.histories.redraft import redraft
 from dvs_model.phenomena.registry import DETECTORS
@@ -178,7 +179,7 @@ def without(history: History, removal: Removal) -> History | None:
     removed: set[Version] = set()
     unnamed: set[tuple[str, str]] = set()
     remaining: list[Event] = []
-    events = history.events if removal.inlined is None else _inlined(history.events, removal.inlined)
+    events = history.events if removal.inlined is None else inlined(history.events, removal.inlined)
     for number, event in enumerate(events):
         left_out = number in removal.events or event.txn in removal.txns
         trimmed = None if left_out else _trimmed(number, event, removal, removed)
@@ -260,7 +261,7 @@ def _operations(history: History) -> list[Removal]:
     return removals
 
 
-def _inlined(events: Sequence[Event], version: Version) -> Sequence[Event]:
+def inlined(events: Sequence[Event], version: Version) -> Sequence[Event]:
     """Returns events in which versions derive from the sources of one version instead of from it."""
     sources = next((e.sources for e in events if isinstance(e, Derive) and e.version == version), ())
     changed: list[Event] = []
@@ -276,7 +277,7 @@ def _inlined(events: Sequence[Event], version: Version) -> Sequence[Event]:
 def _derivations(history: History) -> list[Removal]:
     """Returns the derived versions that only other derivations use."""
     derived = {event.version for event in history.events if isinstance(event, Derive)}
-    read = {v for e in history.events if isinstance(e, Read | PredicateRead) for v in versions_of(e)}
+    read = {version for event in history.events for version in versions_read(event)}
     return [Removal(inlined=version) for version in sorted(derived - read)]
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from dvs_model.analysis.analysis import Analysis
+from dvs_model.checking.minimise import inlined
 from dvs_model.errors import HistoryError
 from dvs_model.graph.edges import Adjacency, Budget, edges_among
 from dvs_model.graph.facts import Facts, facts
@@ -118,22 +119,10 @@ def without(history: History, version: Version) -> History | None:
     What derives from it derives from its sources instead. None: the result is not well-formed, or a version
     set names the version; leaving it out there would change what was read.
     """
-    index = facts(history)
-    sources = index.sources[version]
-    events: list[Event] = []
-    for event in history.events:
-        match event:
-            case Derive(_, derived, _) if derived == version:
-                continue
-            case Read(_, read) if read == version:
-                continue
-            case PredicateRead(versions=versions) if version in versions:
-                return None
-            case Derive(txn, derived, used) if version in used:
-                inlined = [s for u in used for s in (sources if u == version else (u,))]
-                events.append(Derive(txn, derived, tuple(dict.fromkeys(inlined))))
-            case _:
-                events.append(event)
+    if any(isinstance(event, PredicateRead) and version in event.versions for event in history.events):
+        return None
+    kept = inlined(history.events, version)
+    events = [event for event in kept if not (isinstance(event, Read) and event.version == version)]
     orders = {obj: tuple(v for v in versions if v != version) for obj, versions in history.orders.items()}
     return _well_formed(replace(history, events=tuple(events), orders=orders), events)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from dvs_model.histories.history import Event, PredicateRead, Read, Start, Version, Write
+from dvs_model.histories.history import Event, Start, Write, versions_read
 
 
 def placed(bodies: Mapping[int, Sequence[Event]], moments: Iterable[tuple[int, Event]]) -> Iterator[Event]:
@@ -31,7 +31,7 @@ def placed(bodies: Mapping[int, Sequence[Event]], moments: Iterable[tuple[int, E
                 del goals[current]
                 continue
             event = bodies[current][done[current]]
-            needed = [writer[version] for version in _read(event) if version in writer]
+            needed = [writer[version] for version in versions_read(event) if version in writer]
             missing = next(((w, at) for w, at in needed if done[w] <= at and w not in goals), None)
             if missing is None:
                 yield event
@@ -43,13 +43,3 @@ def placed(bodies: Mapping[int, Sequence[Event]], moments: Iterable[tuple[int, E
         if not isinstance(moment, Start):
             yield from until(n, len(bodies[n]))
         yield moment
-
-
-def _read(event: Event) -> Sequence[Version]:
-    match event:
-        case Read(version=version):
-            return (version,)
-        case PredicateRead(versions=versions):
-            return versions
-        case _:
-            return ()

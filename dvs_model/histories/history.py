@@ -141,3 +141,14 @@ def versions_of(event: Event) -> Iterator[Version]:
             yield from versions
         case _:
             pass
+
+
+def versions_read(event: Event) -> tuple[Version, ...]:
+    """Returns the versions that an event reads."""
+    match event:
+        case Read(version=version):
+            return (version,)
+        case PredicateRead(versions=versions):
+            return versions
+        case _:
+            return ()

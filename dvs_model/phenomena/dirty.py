@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dvs_model.analysis.analysis import Analysis
 from dvs_model.analysis.verdict import ABSENT, DirtyRead, PhenomenonVerdict, Present
 from dvs_model.graph.facts import Facts
-from dvs_model.histories.history import Derive, PredicateRead, Read, Version
+from dvs_model.histories.history import Derive, Version, versions_read
 
 Bad = Callable[[Version], int | None]
 """From a version to the transaction that makes it a dirty one; None: it is clean."""
@@ -35,23 +35,13 @@ def _verdict(facts: Facts, bad: Bad) -> PhenomenonVerdict:
     for number, event in enumerate(facts.history.events):
         if event.txn not in facts.commits or event.txn in evidence:
             continue
-        for version in _seen(event):
+        for version in versions_read(event):
             for maker, first in behind.get(version, {}).items():
                 if maker != event.txn:
                     path = tuple(_path(facts, behind, version, maker, first))
                     evidence.setdefault(event.txn, DirtyRead(event.txn, number, path))
     ordered = sorted(evidence.values(), key=lambda item: (len(item.path), item.event))
     return Present(tuple(ordered)) if ordered else ABSENT
-
-
-def _seen(event: object) -> tuple[Version, ...]:
-    match event:
-        case Read(version=version):
-            return (version,)
-        case PredicateRead(versions=versions):
-            return versions
-        case _:
-            return ()
 
 
 def _behind(facts: Facts, bad: Bad) -> dict[Version, dict[int, Version | None]]:
