@@ -19,26 +19,10 @@ from dynamic_tables.differentiate.registry import (
     time_outside,
 )
 from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan import nodes
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
 from dynamic_tables.plan.expressions import Col, Expr
 from dynamic_tables.plan.nested_types import split_outside_brackets
-from dynamic_tables.plan.nodes import (
-    ROW_ID,
-    Aggregate,
-    BoundQuery,
-    Explode,
-    Filter,
-    Join,
-    Mark,
-    Plan,
-    Project,
-    Scan,
-    SemiJoin,
-    UnionAll,
-    Window,
-    children,
-    columns,
-)
 from dynamic_tables.plan.types import Type
 from dynamic_tables.plan.written.render import render
 from dynamic_tables.plan.written.render_expression import render_expression
@@ -136,7 +120,7 @@ def explain(
     )
 
 
-def _unsupported(bound: BoundQuery, rules: Rules) -> str | None:
+def _unsupported(bound: nodes.BoundQuery, rules: Rules) -> str | None:
     try:
         ensure_supported(bound, rules)
     except UnsupportedError as error:
@@ -166,50 +150,50 @@ class _Trees:
     @property
     def passed_on(self) -> str:
         """The row id of an operator that keeps the ids of its child."""
-        return self.dialect.identifier(ROW_ID)
+        return self.dialect.identifier(nodes.ROW_ID)
 
-    def tree(self, plan: Plan) -> PlanTree:
+    def tree(self, plan: nodes.Plan) -> PlanTree:
         """Returns a plan as a tree of operators."""
         return PlanTree(
             operator=operator_of(plan),
             detail=self.detail(plan),
             row_id=tuple(dict.fromkeys(self.row_ids(plan))),
-            children=tuple(self.tree(child) for child in children(plan)),
+            children=tuple(self.tree(child) for child in nodes.children(plan)),
         )
 
-    def row_ids(self, plan: Plan) -> Iterable[str]:
+    def row_ids(self, plan: nodes.Plan) -> Iterable[str]:
         """Returns the `$ROW_ID` expressions of an operator, taken from the plan that its rule returns."""
         try:
             state = self.differentiation.state(plan, At.T1, True)
         except UnsupportedError:
             return ()
-        parts = state.branches if isinstance(state, UnionAll) else (state,)
+        parts = state.branches if isinstance(state, nodes.UnionAll) else (state,)
         return (self.text(_row_id(part)) for part in parts)
 
     def text(self, expr: Expr) -> str:
         """Returns the SQL text of an expression."""
         return render_expression(expr, self.dialect)
 
-    def detail(self, plan: Plan) -> str:
+    def detail(self, plan: nodes.Plan) -> str:
         """Returns the parts of an operator: its source, condition, columns, keys or aggregates."""
         match plan:
-            case Scan(source, _):
+            case nodes.Scan(source, _):
                 return source
-            case Project(_, items):
+            case nodes.Project(_, items):
                 return ", ".join(self.item(name, expr) for name, expr in items)
-            case Filter(_, predicate):
+            case nodes.Filter(_, predicate):
                 return self.text(predicate)
-            case Join(_, _, _, on) if on is not None:
+            case nodes.Join(_, _, _, on) if on is not None:
                 return self.text(on)
-            case Aggregate(_, keys, aggregates):
+            case nodes.Aggregate(_, keys, aggregates):
                 by = ", ".join(self.item(name, key) for name, key in keys)
                 computed = ", ".join(self.item(name, aggregate) for name, aggregate in aggregates)
                 return "; ".join(part for part in (f"by {by}" if by else "", computed) if part)
-            case SemiJoin(_, _, on, _) | Mark(_, _, _, on):
+            case nodes.SemiJoin(_, _, on, _) | nodes.Mark(_, _, _, on):
                 return self.text(on)
-            case Window(_, calls):
+            case nodes.Window(_, calls):
                 return ", ".join(self.item(name, call) for name, call in calls)
-            case Explode(_, array, outer, _, _):
+            case nodes.Explode(_, array, outer, _, _):
                 return f"{self.text(array)}{' OUTER' if outer else ''}"
             case _:
                 return ""
@@ -220,10 +204,10 @@ class _Trees:
         return quoted if expr == Col(name, expr.type) else f"{self.text(expr)} AS {quoted}"
 
 
-def _row_id(state: Plan) -> Expr:
-    if isinstance(state, Project):
-        return next(expr for name, expr in state.items if name == ROW_ID)
-    return next(column for column in columns(state) if column.name == ROW_ID)
+def _row_id(state: nodes.Plan) -> Expr:
+    if isinstance(state, nodes.Project):
+        return next(expr for name, expr in state.items if name == nodes.ROW_ID)
+    return next(column for column in nodes.columns(state) if column.name == nodes.ROW_ID)
 
 
 TABLE = re.compile(r"\s*(?P<name>[A-Za-z]\w*)\s*\((?P<columns>.*)\)\s*", re.ASCII | re.DOTALL)

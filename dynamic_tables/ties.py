@@ -9,33 +9,20 @@ from dynamic_tables.definition import BaseTable, DynamicTable
 from dynamic_tables.differentiate.differentiation import At, leaf_name
 from dynamic_tables.differentiate.registry import Rules
 from dynamic_tables.errors import StoreError, UnsupportedError
+from dynamic_tables.plan import nodes
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Lit, boolean
-from dynamic_tables.plan.nodes import (
-    Aggregate,
-    BoundQuery,
-    Distinct,
-    Filter,
-    Limit,
-    Plan,
-    Project,
-    SetOperation,
-    Window,
-    children,
-    columns,
-    walk,
-)
 from dynamic_tables.plan.types import BIGINT
 from dynamic_tables.plan.window_functions import depends_on_places
 from dynamic_tables.store.port import Relation, Store
 
 
-def ensure_no_ties(query: BoundQuery, store: Store, rules: Rules) -> None:
+def ensure_no_ties(query: nodes.BoundQuery, store: Store, rules: Rules) -> None:
     """Raises UnsupportedError: a window function whose order leaves rows equal that are stored now.
 
     Most orders are total because a column identifies the rows, which no table declares; so the rows are
     asked. Rows that come to be equal later are taken in the order of their ids.
     """
-    free = [node for node in walk(query.plan) if isinstance(node, Window) and node.free]
+    free = [node for node in nodes.walk(query.plan) if isinstance(node, nodes.Window) and node.free]
     if not free:
         return
     read = {id(node): names for node, names in _windows(query.plan, None)}
@@ -57,18 +44,20 @@ def _newest(store: Store, name: str) -> Relation | None:
     return store.snapshot(name, versions[-1].version, ids=False) if versions else None
 
 
-def _windows(plan: Plan, read: frozenset[str] | None) -> Iterator[tuple[Window, frozenset[str] | None]]:
+def _windows(
+    plan: nodes.Plan, read: frozenset[str] | None
+) -> Iterator[tuple[nodes.Window, frozenset[str] | None]]:
     """Yields the windows of a plan, each with the names of the columns that are read above it; None: all."""
     match plan:
-        case Project() | Aggregate():
+        case nodes.Project() | nodes.Aggregate():
             read = frozenset(_named_in(plan))
-        case SetOperation() | Distinct():
+        case nodes.SetOperation() | nodes.Distinct():
             read = None
         case _:
             read = None if read is None else read.union(_named_in(plan))
-    if isinstance(plan, Window):
+    if isinstance(plan, nodes.Window):
         yield plan, read
-    for child in children(plan):
+    for child in nodes.children(plan):
         yield from _windows(child, read)
 
 
@@ -83,13 +72,13 @@ def _named_in(value: object) -> Iterator[str]:
         case _ if is_dataclass(value):
             for field in fields(value):
                 part = getattr(value, field.name)
-                yield from () if isinstance(part, Plan) else _named_in(part)
+                yield from () if isinstance(part, nodes.Plan) else _named_in(part)
         case _:
             pass
 
 
 def _ensure_none(
-    node: Window,
+    node: nodes.Window,
     read: frozenset[str] | None,
     sources: dict[str, Relation],
     store: Store,
@@ -103,7 +92,7 @@ def _ensure_none(
         # Rows that are equal in all columns that are read are alike, so any of them may be first.
         others = [
             column
-            for column in columns(node.child)
+            for column in nodes.columns(node.child)
             if column not in keys and (read is None or column.name in read)
         ]
         if not depends_on_places(call) or not others:
@@ -124,13 +113,13 @@ def _ensure_none(
             )
 
 
-def _equal_rows(rows: Plan, keys: Sequence[Expr], others: Sequence[Col]) -> Plan:
+def _equal_rows(rows: nodes.Plan, keys: Sequence[Expr], others: Sequence[Col]) -> nodes.Plan:
     """Returns one example of keys that several rows have which differ otherwise, with their number."""
     count = Col("$COUNT", BIGINT)
     named = [(f"$KEY{place}", key) for place, key in enumerate(keys)] or [("$ALL", Lit(0, BIGINT))]
-    different: Plan = Project(rows, (*named, *((column.name, column) for column in others)))
+    different: nodes.Plan = nodes.Project(rows, (*named, *((column.name, column) for column in others)))
     if all(column.type.identifies for column in others):
-        different = Distinct(different)
+        different = nodes.Distinct(different)
     by = tuple((name, Col(name, expr.type)) for name, expr in named)
-    counted = Aggregate(different, by, ((count.name, Agg("COUNT", None, False, BIGINT)),))
-    return Limit(Filter(counted, boolean(">", count, Lit(1, BIGINT))), (), 1)
+    counted = nodes.Aggregate(different, by, ((count.name, Agg("COUNT", None, False, BIGINT)),))
+    return nodes.Limit(nodes.Filter(counted, boolean(">", count, Lit(1, BIGINT))), (), 1)

@@ -10,14 +10,8 @@ from dataclasses import replace
 from traceback import walk_tb
 from types import FrameType
 
+from dynamic_tables import errors
 from dynamic_tables.definition import BaseTable, DynamicTable
-from dynamic_tables.errors import (
-    DefinitionError,
-    DynamicTablesError,
-    EngineMistake,
-    RefreshFailed,
-    StoreError,
-)
 from dynamic_tables.journal.events import Privilege, RefreshFailure, Trigger
 from dynamic_tables.moment import moment
 from dynamic_tables.operations.claiming import claimed_in_turn
@@ -63,7 +57,7 @@ class Commanded:
         with self.lock:
             table = allowed(self, name, Privilege.OPERATE)
             if at is not None and at > self.store.earliest(self.clock.now()):
-                raise DefinitionError(
+                raise errors.DefinitionError(
                     f"refresh of {table.name} at {moment(at)}: the future cannot be read yet"
                 )
             return _refresh(
@@ -106,7 +100,7 @@ class Commanded:
                 if refreshing.reads_time:
                     _ensure_clock(self, table, timestamp)
                 result = refreshing.run(timestamp, anew=anew)
-        except DynamicTablesError as raised:
+        except errors.DynamicTablesError as raised:
             error = _naming(table.name, raised)
             failure = RefreshFailure(
                 at=self.clock.now(),
@@ -119,13 +113,13 @@ class Commanded:
                 reason=str(error),
             )
             # The error that counts is that of the refresh.
-            with suppress(StoreError):
+            with suppress(errors.StoreError):
                 self.store.journal.add(failure)
             if error is raised:
                 raise
             raise error from raised
         # The refresh is committed, whether the journal can be written or not.
-        with suppress(StoreError):
+        with suppress(errors.StoreError):
             completed(self, result, started, trigger)
         return result
 
@@ -144,8 +138,8 @@ class Commanded:
         """Decides what a data timestamp stands for, before a refresh to it. Raises RefreshFailed."""
         try:
             self.store.decide(timestamp)
-        except StoreError as error:
-            raise RefreshFailed(table.name, timestamp, str(error)) from error
+        except errors.StoreError as error:
+            raise errors.RefreshFailed(table.name, timestamp, str(error)) from error
 
     def oldest(self: Operated, table: DynamicTable) -> int | None:
         """Returns the oldest data timestamp at which all base tables below a table exist."""
@@ -173,7 +167,7 @@ def _ensure_clock(account: Operated, table: DynamicTable, timestamp: int) -> Non
     newest = max((each.frontier.timestamp for each in account.store.refreshes(table)), default=None)
     now = account.clock.now()
     if newest is not None and not account.clock.simulated and now < newest - SKEW:
-        raise RefreshFailed(
+        raise errors.RefreshFailed(
             table.name,
             timestamp,
             f"the clock went back: it says {moment(now)}, and the contents are of {moment(newest)}; "
@@ -181,11 +175,11 @@ def _ensure_clock(account: Operated, table: DynamicTable, timestamp: int) -> Non
         )
 
 
-def _naming(table: str, error: DynamicTablesError) -> DynamicTablesError:
+def _naming(table: str, error: errors.DynamicTablesError) -> errors.DynamicTablesError:
     """Returns an error about a definition with the name of the table that it is about, if it lacks it."""
-    if type(error) is not DefinitionError or re.search(rf"\b{re.escape(table)}\b", str(error)):
+    if type(error) is not errors.DefinitionError or re.search(rf"\b{re.escape(table)}\b", str(error)):
         return error
-    return DefinitionError(f"{table} cannot be refreshed: {error}")
+    return errors.DefinitionError(f"{table} cannot be refreshed: {error}")
 
 
 def _present(account: Operated) -> Callable[[], int]:
@@ -215,8 +209,8 @@ def _refresh(
             if waited:
                 tables = _as_they_are_now(account, names, tables)
             return _refresh_claimed(account, tables, choose(), trigger, observe, reasons)
-    except StoreError as error:
-        raise RefreshFailed(names[-1], expected, str(error)) from error
+    except errors.StoreError as error:
+        raise errors.RefreshFailed(names[-1], expected, str(error)) from error
 
 
 def _as_they_are_now(
@@ -229,7 +223,7 @@ def _as_they_are_now(
     account.store.begin()
     now = _with_upstream(account, names, groups=True)
     if {table.name for table in now} != {table.name for table in tables}:
-        raise StoreError("another process has changed what it reads; refresh it again")
+        raise errors.StoreError("another process has changed what it reads; refresh it again")
     return now
 
 
@@ -264,7 +258,7 @@ def _ensure_published(account: Operated, tables: Sequence[DynamicTable], timesta
     for table in tables:
         published, group = operations.published(table.name), operations.group_of(table.name)
         if group is not None and max(published or (), default=timestamp - 1) < timestamp:
-            raise StoreError(
+            raise errors.StoreError(
                 f"another process has changed refresh group {group.name}, which {table.name} is in; "
                 "refresh it again"
             )
@@ -313,8 +307,8 @@ def _telling_mistakes(table: str, timestamp: int) -> Iterator[None]:
             type(error).__module__ == "builtins" and _package(frames[-1]) == OWN
         ):
             reason = f"a mistake of the engine ({shown}); please report it"
-            raise EngineMistake(table, timestamp, reason) from error
-        raise RefreshFailed(table, timestamp, shown) from error
+            raise errors.EngineMistake(table, timestamp, reason) from error
+        raise errors.RefreshFailed(table, timestamp, shown) from error
 
 
 OWN = "dynamic_tables"

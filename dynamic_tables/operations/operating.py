@@ -9,19 +9,7 @@ from dataclasses import replace
 from dynamic_tables.arguments import checked_name, checked_text
 from dynamic_tables.definition import BaseTable, Definition, DynamicTable
 from dynamic_tables.errors import CorruptTable, DefinitionError, MissingPrivilege
-from dynamic_tables.journal.events import (
-    Granted,
-    GroupCreated,
-    GroupDropped,
-    LagSet,
-    Privilege,
-    Published,
-    Refreshed,
-    Resumed,
-    Revoked,
-    Suspended,
-    Trigger,
-)
+from dynamic_tables.journal import events
 from dynamic_tables.journal.state import Operations
 from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.reading import sources_now
@@ -42,10 +30,10 @@ class Operating:
         Example: `account.alter_dynamic_table("totals", target_lag="10 minutes")`.
         """
         with self.lock:
-            table = allowed(self, name, Privilege.OPERATE)
+            table = allowed(self, name, events.Privilege.OPERATE)
             lag = read_lag(table.name, target_lag, self.minimum_lag)
             self.store.journal.add(
-                LagSet(at=self.clock.now(), by=self.process, table=table.name, target_lag=lag)
+                events.LagSet(at=self.clock.now(), by=self.process, table=table.name, target_lag=lag)
             )
             return self.dynamic_table(name)
 
@@ -55,8 +43,8 @@ class Operating:
         It can still be refreshed by command. Raises DefinitionError, MissingPrivilege.
         """
         with self.lock:
-            table = allowed(self, name, Privilege.OPERATE)
-            self.store.journal.add(Suspended(at=self.clock.now(), by=self.process, table=table.name))
+            table = allowed(self, name, events.Privilege.OPERATE)
+            self.store.journal.add(events.Suspended(at=self.clock.now(), by=self.process, table=table.name))
 
     def resume(self: Operated, name: str) -> None:
         """Puts a dynamic table back into its schedule, and forgets its errors.
@@ -65,8 +53,8 @@ class Operating:
         DefinitionError, MissingPrivilege.
         """
         with self.lock:
-            table = allowed(self, name, Privilege.OPERATE)
-            self.store.journal.add(Resumed(at=self.clock.now(), by=self.process, table=table.name))
+            table = allowed(self, name, events.Privilege.OPERATE)
+            self.store.journal.add(events.Resumed(at=self.clock.now(), by=self.process, table=table.name))
 
     def create_refresh_group(
         self: Operated,
@@ -87,7 +75,7 @@ class Operating:
         with self.lock:
             if isinstance(members, str):
                 raise DefinitionError(f"the members are the text {members!r}; give a list of names")
-            named = [allowed(self, member, Privilege.OPERATE).name for member in members]
+            named = [allowed(self, member, events.Privilege.OPERATE).name for member in members]
             chosen = Isolation.of(isolation)
             new = checked_name(name, "a refresh group")
             group = checked_group(new, named, chosen, graph_of(self), groups_of(self))
@@ -107,8 +95,8 @@ class Operating:
                 known = ", ".join(groups) or "none"
                 raise DefinitionError(f"no refresh group {name}; there are: {known}")
             for member in groups[name.lower()].members:
-                allowed(self, member, Privilege.OPERATE)
-            dropped = GroupDropped(at=self.clock.now(), by=self.process, group=name.lower())
+                allowed(self, member, events.Privilege.OPERATE)
+            dropped = events.GroupDropped(at=self.clock.now(), by=self.process, group=name.lower())
             # Another process may have dropped it meanwhile.
             self.store.journal.append(lambda state: dropped if name.lower() in state.groups else None)
 
@@ -117,27 +105,27 @@ class Operating:
         with self.lock:
             return tuple(groups_of(self).values())
 
-    def grant(self: Operated, privilege: Privilege | str, table: str, role: str) -> None:
+    def grant(self: Operated, privilege: events.Privilege | str, table: str, role: str) -> None:
         """Gives a role a privilege on a dynamic table: MONITOR, OPERATE, or OWNERSHIP, which has one role.
 
         This is a guard against mistakes among colleagues: whoever may write the folder can do everything.
         Raises DefinitionError: no such table or privilege. Raises MissingPrivilege.
         """
         with self.lock:
-            name = allowed(self, table, Privilege.OWNERSHIP).name
+            name = allowed(self, table, events.Privilege.OWNERSHIP).name
             kind = privilege_of(privilege)
             role = checked_text(role, "a role")
             self.store.journal.add(
-                Granted(at=self.clock.now(), by=self.process, table=name, role=role, privilege=kind)
+                events.Granted(at=self.clock.now(), by=self.process, table=name, role=role, privilege=kind)
             )
 
-    def revoke(self: Operated, privilege: Privilege | str, table: str, role: str) -> None:
+    def revoke(self: Operated, privilege: events.Privilege | str, table: str, role: str) -> None:
         """Takes a privilege on a dynamic table from a role. Raises DefinitionError, MissingPrivilege."""
         with self.lock:
-            name = allowed(self, table, Privilege.OWNERSHIP).name
+            name = allowed(self, table, events.Privilege.OWNERSHIP).name
             kind = privilege_of(privilege)
             self.store.journal.add(
-                Revoked(at=self.clock.now(), by=self.process, table=name, role=role, privilege=kind)
+                events.Revoked(at=self.clock.now(), by=self.process, table=name, role=role, privilege=kind)
             )
 
     def graph(self: Operated) -> Graph:
@@ -146,18 +134,18 @@ class Operating:
             return graph_of(self)
 
 
-def privilege_of(privilege: Privilege | str) -> Privilege:
+def privilege_of(privilege: events.Privilege | str) -> events.Privilege:
     """Returns a privilege given by itself or by its name in any case. Raises DefinitionError."""
-    if isinstance(privilege, Privilege):
+    if isinstance(privilege, events.Privilege):
         return privilege
     try:
-        return Privilege[checked_text(privilege, "a privilege").upper()]
+        return events.Privilege[checked_text(privilege, "a privilege").upper()]
     except KeyError:
-        known = ", ".join(Privilege.__members__)
+        known = ", ".join(events.Privilege.__members__)
         raise DefinitionError(f"no privilege {privilege!r}; there are: {known}") from None
 
 
-def allowed(account: Operated, name: str, privilege: Privilege) -> DynamicTable:
+def allowed(account: Operated, name: str, privilege: events.Privilege) -> DynamicTable:
     """Returns a dynamic table on which the role of the account has a privilege.
 
     A table without an owner is everybody's. OWNERSHIP includes the others, OPERATE includes MONITOR. Raises
@@ -172,16 +160,18 @@ def allowed_back(account: Operated, name: str) -> None:
     """Raises MissingPrivilege unless the role of the account owns the table that was dropped under a name."""
     known = account.store.journal.poll().dropped.get(name)
     if known is not None:
-        _ensure(account, name, known.grants, Privilege.OWNERSHIP)
+        _ensure(account, name, known.grants, events.Privilege.OWNERSHIP)
 
 
-def _ensure(account: Operated, name: str, grants: Mapping[str, Sequence[str]], privilege: Privilege) -> None:
-    if not grants.get(Privilege.OWNERSHIP.value):
+def _ensure(
+    account: Operated, name: str, grants: Mapping[str, Sequence[str]], privilege: events.Privilege
+) -> None:
+    if not grants.get(events.Privilege.OWNERSHIP.value):
         return
     enough = {
-        Privilege.MONITOR: tuple(Privilege),
-        Privilege.OPERATE: (Privilege.OPERATE, Privilege.OWNERSHIP),
-        Privilege.OWNERSHIP: (Privilege.OWNERSHIP,),
+        events.Privilege.MONITOR: tuple(events.Privilege),
+        events.Privilege.OPERATE: (events.Privilege.OPERATE, events.Privilege.OWNERSHIP),
+        events.Privilege.OWNERSHIP: (events.Privilege.OWNERSHIP,),
     }[privilege]
     if not any(account.role in grants.get(each.value, ()) for each in enough):
         raise MissingPrivilege(name, privilege.value, account.role)
@@ -253,10 +243,10 @@ def publish(account: Operated, group: RefreshGroup, timestamps: Mapping[str, int
     Other processes drop and replace groups, and drop, rename and swap members, at any time.
     """
 
-    def published(state: Operations) -> Published | None:
+    def published(state: Operations) -> events.Published | None:
         if not _is_whole(account, group, timestamps, state):
             return None
-        return Published(
+        return events.Published(
             at=account.clock.now(), by=account.process, group=group.name, versions=dict(timestamps)
         )
 
@@ -282,10 +272,10 @@ def _is_whole(
     return False
 
 
-def completed(account: Operated, result: RefreshResult, started: int, trigger: Trigger) -> None:
+def completed(account: Operated, result: RefreshResult, started: int, trigger: events.Trigger) -> None:
     """Writes a committed refresh into the journal."""
     account.store.journal.add(
-        Refreshed(
+        events.Refreshed(
             at=account.clock.now(),
             by=account.process,
             table=result.table,
@@ -297,7 +287,7 @@ def completed(account: Operated, result: RefreshResult, started: int, trigger: T
     )
 
 
-def _created(account: Operated, group: RefreshGroup, state: Operations) -> GroupCreated:
+def _created(account: Operated, group: RefreshGroup, state: Operations) -> events.GroupCreated:
     """Returns the beginning of a group: readers see what its members hold now.
 
     Raises DefinitionError: by what other processes have done meanwhile it makes no group.
@@ -314,7 +304,7 @@ def _created(account: Operated, group: RefreshGroup, state: Operations) -> Group
         raise DefinitionError(
             f"refresh group {group.name}: another process has refreshed a member meanwhile; try it again"
         )
-    return GroupCreated(
+    return events.GroupCreated(
         at=account.clock.now(),
         by=account.process,
         group=group.name,

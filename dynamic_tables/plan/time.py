@@ -11,6 +11,7 @@ import datetime as dt
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from dynamic_tables.plan import nodes
 from dynamic_tables.plan.expressions import (
     Agg,
     Expr,
@@ -22,23 +23,6 @@ from dynamic_tables.plan.expressions import (
     walk as parts_of,
 )
 from dynamic_tables.plan.functions import NOW, NOW_AT_T0, NOW_AT_T1
-from dynamic_tables.plan.nodes import (
-    Aggregate,
-    Explode,
-    Filter,
-    Join,
-    Limit,
-    Mark,
-    Numbered,
-    Plan,
-    Project,
-    SemiJoin,
-    Window,
-    children,
-    children_first,
-    rebuilt,
-    walk,
-)
 from dynamic_tables.plan.types import TIMESTAMP
 
 TIMES = frozenset({NOW, NOW_AT_T0, NOW_AT_T1})
@@ -57,9 +41,9 @@ def holds_time(expr: Expr) -> bool:
     return any(isinstance(part, Fn) and part.name in TIMES for part in parts_of(expr))
 
 
-def reads_time(plan: Plan) -> bool:
+def reads_time(plan: nodes.Plan) -> bool:
     """Tells whether some expression of a plan reads the current time."""
-    return any(holds_time(expr) for node in walk(plan) for expr in expressions(node))
+    return any(holds_time(expr) for node in nodes.walk(plan) for expr in expressions(node))
 
 
 def at_end(expr: Expr, end: str) -> Expr:
@@ -67,7 +51,7 @@ def at_end(expr: Expr, end: str) -> Expr:
     return _replaced(expr, lambda call: Fn(end, (), TIMESTAMP) if call.name == NOW else call)
 
 
-def at_times(plan: Plan, before: int | None, after: int) -> Plan:
+def at_times(plan: nodes.Plan, before: int | None, after: int) -> nodes.Plan:
     """Returns a plan with the times of a refresh as constants, in microseconds; NOW is the later one.
 
     `before`: None where the plan reads no source at t0.
@@ -97,7 +81,7 @@ def _replaced(expr: Expr, call: Callable[[Fn], Expr]) -> Expr:
             return expr
 
 
-def expressions(plan: Plan) -> Iterable[Expr]:
+def expressions(plan: nodes.Plan) -> Iterable[Expr]:
     """Returns the expressions of a node itself."""
     found: list[Expr] = []
 
@@ -109,48 +93,48 @@ def expressions(plan: Plan) -> Iterable[Expr]:
     return found
 
 
-def with_expressions(plan: Plan, change: Callable[[Expr], Expr]) -> Plan:
+def with_expressions(plan: nodes.Plan, change: Callable[[Expr], Expr]) -> nodes.Plan:
     """Returns a plan with each expression of each node changed; nodes with several readers stay shared."""
-    done: dict[int, Plan] = {}
-    for node in children_first(plan):
-        made = rebuilt(node, tuple(done[id(child)] for child in children(node)))
+    done: dict[int, nodes.Plan] = {}
+    for node in nodes.children_first(plan):
+        made = nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node)))
         done[id(node)] = with_own(made, change)
     return done[id(plan)]
 
 
-def with_own(plan: Plan, change: Callable[[Expr], Expr]) -> Plan:
+def with_own(plan: nodes.Plan, change: Callable[[Expr], Expr]) -> nodes.Plan:
     """Returns a node with its own expressions changed; the node itself where none is another one then."""
     match plan:
-        case Project(_, items):
+        case nodes.Project(_, items):
             new = tuple((name, change(expr)) for name, expr in items)
             return plan if new == items else replace(plan, items=new)
-        case Filter(_, predicate):
+        case nodes.Filter(_, predicate):
             condition = change(predicate)
             return plan if condition == predicate else replace(plan, predicate=condition)
-        case Join(_, _, _, on) if on is not None:
+        case nodes.Join(_, _, _, on) if on is not None:
             condition = change(on)
             return plan if condition == on else replace(plan, on=condition)
-        case SemiJoin(_, _, on):
+        case nodes.SemiJoin(_, _, on):
             condition = change(on)
             return plan if condition == on else replace(plan, on=condition)
-        case Mark(_, _, _, on, perhaps):
+        case nodes.Mark(_, _, _, on, perhaps):
             both = (change(on), None if perhaps is None else change(perhaps))
             return plan if both == (on, perhaps) else replace(plan, on=both[0], perhaps=both[1])
-        case Aggregate(_, keys, aggregates):
+        case nodes.Aggregate(_, keys, aggregates):
             by = tuple((name, change(expr)) for name, expr in keys)
             computed = tuple((name, _aggregate(change(agg))) for name, agg in aggregates)
             same = (by, computed) == (keys, aggregates)
             return plan if same else replace(plan, keys=by, aggregates=computed)
-        case Numbered(_, partition, _):
+        case nodes.Numbered(_, partition, _):
             values = tuple(map(change, partition))
             return plan if values == partition else replace(plan, partition=values)
-        case Window(_, calls):
+        case nodes.Window(_, calls):
             called = tuple((name, _window(change(call))) for name, call in calls)
             return plan if called == calls else replace(plan, calls=called)
-        case Limit(_, order):
+        case nodes.Limit(_, order):
             by_keys: tuple[SortKey, ...] = tuple(replace(key, expr=change(key.expr)) for key in order)
             return plan if by_keys == order else replace(plan, order=by_keys)
-        case Explode(_, array):
+        case nodes.Explode(_, array):
             value = change(array)
             return plan if value == array else replace(plan, array=value)
         case _:

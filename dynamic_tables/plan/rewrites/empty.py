@@ -10,33 +10,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
+from dynamic_tables.plan import nodes
 from dynamic_tables.plan.expressions import FALSE, Expr
-from dynamic_tables.plan.nodes import (
-    Aggregate,
-    Distinct,
-    ExceptAll,
-    Explode,
-    Filter,
-    IntersectAll,
-    Join,
-    JoinKind,
-    Leaf,
-    Limit,
-    Mark,
-    Numbered,
-    Plan,
-    Project,
-    Scan,
-    SemiJoin,
-    UnionAll,
-    Values,
-    Window,
-    children_first,
-    columns,
-)
 
 
-def without_empty(plan: Plan, leaves: Collection[str]) -> Plan | None:
+def without_empty(plan: nodes.Plan, leaves: Collection[str]) -> nodes.Plan | None:
     """Returns a plan with the same rows if the named leaves have no rows; None if it has none itself.
 
     A filter whose condition is the constant FALSE has none either.
@@ -47,7 +25,7 @@ def without_empty(plan: Plan, leaves: Collection[str]) -> Plan | None:
     pruning = _Pruning(frozenset(leaves))
     # Bottom up, so that `_node` finds its children done, and a long chain of operators needs no deep
     # recursion.
-    for node in children_first(plan):
+    for node in nodes.children_first(plan):
         pruning.pruned(node)
     return pruning.pruned(plan)
 
@@ -57,61 +35,69 @@ class _Pruning:
     """By `id` of a node: what is left of it, or None if it gives no rows."""
 
     empty: frozenset[str]
-    known: dict[int, Plan | None] = field(default_factory=dict)
+    known: dict[int, nodes.Plan | None] = field(default_factory=dict)
 
-    def pruned(self, plan: Plan) -> Plan | None:
+    def pruned(self, plan: nodes.Plan) -> nodes.Plan | None:
         if id(plan) not in self.known:
-            never = isinstance(plan, Filter) and plan.predicate == FALSE
+            never = isinstance(plan, nodes.Filter) and plan.predicate == FALSE
             self.known[id(plan)] = None if never else self._node(plan)
         return self.known[id(plan)]
 
-    def _node(self, plan: Plan) -> Plan | None:
+    def _node(self, plan: nodes.Plan) -> nodes.Plan | None:
         """Returns what is left of a node; None if it gives no rows. Its children are pruned already."""
         match plan:
-            case Scan() | Values():
+            case nodes.Scan() | nodes.Values():
                 return plan
-            case Leaf(name, _):
+            case nodes.Leaf(name, _):
                 return None if name in self.empty else plan
-            case Project() | Filter() | Distinct() | Numbered() | Window() | Limit() | Explode():
+            case (
+                nodes.Project()
+                | nodes.Filter()
+                | nodes.Distinct()
+                | nodes.Numbered()
+                | nodes.Window()
+                | nodes.Limit()
+                | nodes.Explode()
+            ):
                 child = self.pruned(plan.child)
                 return None if child is None else replace(plan, child=child)
-            case Aggregate(_, keys, _):
+            case nodes.Aggregate(_, keys, _):
                 child = self.pruned(plan.child)
                 if child is None:
                     # Without keys an aggregation of nothing is one row.
                     return None if keys else plan
                 return replace(plan, child=child)
-            case Join():
+            case nodes.Join():
                 return self._join(plan)
-            case SemiJoin():
+            case nodes.SemiJoin():
                 return self._semi_join(plan)
-            case Mark():
+            case nodes.Mark():
                 left = self.pruned(plan.left)
                 return None if left is None else replace(plan, left=left)
-            case UnionAll():
+            case nodes.UnionAll():
                 return self._union_all(plan)
-            case ExceptAll(branches):
+            case nodes.ExceptAll(branches):
                 return None if self.pruned(branches[0]) is None else plan
-            case IntersectAll(branches):
+            case nodes.IntersectAll(branches):
                 return plan if all(self.pruned(branch) for branch in branches) else None
             case _:
                 assert_never(plan)
 
-    def _semi_join(self, plan: SemiJoin) -> Plan | None:
+    def _semi_join(self, plan: nodes.SemiJoin) -> nodes.Plan | None:
         left, right = self.pruned(plan.left), self.pruned(plan.right)
         if left is None or (right is None and not plan.anti):
             return None
         return left if right is None else replace(plan, left=left, right=right)
 
-    def _join(self, plan: Join) -> Plan | None:
+    def _join(self, plan: nodes.Join) -> nodes.Plan | None:
         """Returns what is left of a join: an INNER JOIN is empty if a side is, a LEFT JOIN if the left is."""
         left, right = self.pruned(plan.left), self.pruned(plan.right)
         without_rows = {
-            JoinKind.INNER: left is None or right is None,
-            JoinKind.CROSS: left is None or right is None,
-            JoinKind.LEFT: left is None,
-            JoinKind.RIGHT: right is None,
-            JoinKind.FULL: left is None and right is None,
+            nodes.JoinKind.INNER: left is None or right is None,
+            nodes.JoinKind.CROSS: left is None or right is None,
+            nodes.JoinKind.LEFT: left is None,
+            nodes.JoinKind.RIGHT: right is None,
+            nodes.JoinKind.FULL: left is None and right is None,
         }
         if without_rows[plan.kind]:
             return None
@@ -119,12 +105,12 @@ class _Pruning:
             plan, left=plan.left if left is None else left, right=plan.right if right is None else right
         )
 
-    def _union_all(self, plan: UnionAll) -> Plan | None:
+    def _union_all(self, plan: nodes.UnionAll) -> nodes.Plan | None:
         branches = [branch for branch in map(self.pruned, plan.branches) if branch is not None]
         if not branches:
             return None
         if len(branches) > 1:
-            return UnionAll(tuple(branches))
+            return nodes.UnionAll(tuple(branches))
         # A branch may have the columns of the union in another order.
-        items: tuple[tuple[str, Expr], ...] = tuple((column.name, column) for column in columns(plan))
-        return Project(branches[0], items)
+        items: tuple[tuple[str, Expr], ...] = tuple((column.name, column) for column in nodes.columns(plan))
+        return nodes.Project(branches[0], items)

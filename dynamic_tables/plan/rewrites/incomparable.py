@@ -9,21 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dynamic_tables.errors import UnsupportedError
+from dynamic_tables.plan import nodes
 from dynamic_tables.plan.expressions import Expr
 from dynamic_tables.plan.nested_types import holds_map, holds_variant
-from dynamic_tables.plan.nodes import (
-    Aggregate,
-    BoundQuery,
-    Distinct,
-    ExceptAll,
-    IntersectAll,
-    Limit,
-    Numbered,
-    Plan,
-    Window,
-    columns,
-    walk,
-)
 from dynamic_tables.plan.types import VARIANT
 
 NO_MAPS = "Spark does not compare maps"
@@ -33,9 +21,9 @@ NO_VARIANTS = "Spark does not compare VARIANTs, and the engine compares only who
 """The reason for every refusal of a VARIANT."""
 
 
-def incomparable(query: BoundQuery) -> UnsupportedError | None:
+def incomparable(query: nodes.BoundQuery) -> UnsupportedError | None:
     """Returns what is compared where the changes of a query are computed, and cannot be; None: nothing."""
-    for node in walk(query.plan):
+    for node in nodes.walk(query.plan):
         for value in _compared(node):
             if holds_map(value.type):
                 return UnsupportedError(f"a key of type {value.type}", NO_MAPS)
@@ -48,19 +36,19 @@ def incomparable(query: BoundQuery) -> UnsupportedError | None:
     return None
 
 
-def _compared(node: Plan) -> Iterable[Expr]:
+def _compared(node: nodes.Plan) -> Iterable[Expr]:
     """Returns the values by which a node tells rows apart or puts them in order."""
     match node:
-        case Distinct(child) | Numbered(child):
-            return columns(child)
-        case ExceptAll() | IntersectAll():
-            return columns(node)
-        case Aggregate(_, keys, aggregates):
+        case nodes.Distinct(child) | nodes.Numbered(child):
+            return nodes.columns(child)
+        case nodes.ExceptAll() | nodes.IntersectAll():
+            return nodes.columns(node)
+        case nodes.Aggregate(_, keys, aggregates):
             different = [arg for _, call in aggregates if call.distinct for arg in call.args]
             return [*(key for _, key in keys), *different]
-        case Limit(_, order):
+        case nodes.Limit(_, order):
             return [key.expr for key in order]
-        case Window(_, calls):
+        case nodes.Window(_, calls):
             return [key for _, call in calls for key in (*call.partition, *(o.expr for o in call.order))]
         case _:
             return ()

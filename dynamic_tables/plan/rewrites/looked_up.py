@@ -12,28 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
+from dynamic_tables.plan import nodes
 from dynamic_tables.plan.expressions import Col, Expr, Fn, Lit, Scalar, boolean, conjunction, conjuncts
 from dynamic_tables.plan.functions import IN
-from dynamic_tables.plan.nodes import (
-    Aggregate,
-    Distinct,
-    Explode,
-    Filter,
-    Join,
-    JoinKind,
-    Leaf,
-    Numbered,
-    Plan,
-    Project,
-    SemiJoin,
-    UnionAll,
-    Window,
-    children,
-    children_first,
-    columns,
-    rebuilt,
-    walk,
-)
 from dynamic_tables.plan.types import BOOLEAN
 
 MOST_LISTED = 100
@@ -46,32 +27,34 @@ SAME = "is not distinct from"
 """The comparison that is true for two NULLs."""
 
 
-def with_keys(plan: Plan, few: Collection[str], keys_of: KeysOf) -> Plan:
+def with_keys(plan: nodes.Plan, few: Collection[str], keys_of: KeysOf) -> nodes.Plan:
     """Returns a plan with the same rows, whose joins read only the rows that the keys of few rows allow.
 
     `few`: the names of the leaves that have few rows.
     """
     keys = _Keys(frozenset(few), keys_of)
-    done: dict[int, Plan] = {}
-    for node in children_first(plan):
-        done[id(node)] = _reduced(rebuilt(node, tuple(done[id(child)] for child in children(node))), keys)
+    done: dict[int, nodes.Plan] = {}
+    for node in nodes.children_first(plan):
+        done[id(node)] = _reduced(
+            nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node))), keys
+        )
     return done[id(plan)]
 
 
-def _reduced(plan: Plan, keys: _Keys) -> Plan:
+def _reduced(plan: nodes.Plan, keys: _Keys) -> nodes.Plan:
     """Returns a node whose inputs are filtered by the keys of the other input, where it is a join."""
     # A row that matches no row of the other side has no effect, unless its side is preserved: a LEFT JOIN
     # and an anti join also return left rows without a match, so their left side is not filtered.
     match plan:
-        case Join(JoinKind.INNER, left, right, on) if on:
-            return rebuilt(plan, (keys.filtered(left, right, on), keys.filtered(right, left, on)))
-        case Join(JoinKind.LEFT, left, right, on) if on:
-            return rebuilt(plan, (left, keys.filtered(right, left, on)))
-        case Join(JoinKind.RIGHT, left, right, on) if on:
-            return rebuilt(plan, (keys.filtered(left, right, on), right))
-        case SemiJoin(left, right, on, anti):
+        case nodes.Join(nodes.JoinKind.INNER, left, right, on) if on:
+            return nodes.rebuilt(plan, (keys.filtered(left, right, on), keys.filtered(right, left, on)))
+        case nodes.Join(nodes.JoinKind.LEFT, left, right, on) if on:
+            return nodes.rebuilt(plan, (left, keys.filtered(right, left, on)))
+        case nodes.Join(nodes.JoinKind.RIGHT, left, right, on) if on:
+            return nodes.rebuilt(plan, (keys.filtered(left, right, on), right))
+        case nodes.SemiJoin(left, right, on, anti):
             reduced = left if anti else keys.filtered(left, right, on)
-            return rebuilt(plan, (reduced, keys.filtered(right, left, on)))
+            return nodes.rebuilt(plan, (reduced, keys.filtered(right, left, on)))
         case _:
             return plan
 
@@ -81,11 +64,11 @@ class _Keys:
     few: frozenset[str]
     of_leaf: KeysOf
 
-    def filtered(self, many: Plan, few: Plan, on: Expr) -> Plan:
+    def filtered(self, many: nodes.Plan, few: nodes.Plan, on: Expr) -> nodes.Plan:
         """Returns the rows of `many` that may match a row of `few`, by the keys that `on` compares."""
-        if all(leaf.name in self.few for leaf in walk(many) if isinstance(leaf, Leaf)):
+        if all(leaf.name in self.few for leaf in nodes.walk(many) if isinstance(leaf, nodes.Leaf)):
             return many
-        if isinstance(many, SemiJoin) and many.right is few:
+        if isinstance(many, nodes.SemiJoin) and many.right is few:
             # The stages have reduced these rows to those that match, and so they are filtered already.
             return many
         conditions = []
@@ -95,9 +78,9 @@ class _Keys:
                 conditions.append(_among(column, found, null_safe=null_safe))
         bounds = (self._bound(part, many, few) for part in conjuncts(on))
         conditions += [bound for bound in bounds if bound is not None]
-        return Filter(many, conjunction(conditions)) if conditions else many
+        return nodes.Filter(many, conjunction(conditions)) if conditions else many
 
-    def _bound(self, condition: Expr, many: Plan, few: Plan) -> Expr | None:
+    def _bound(self, condition: Expr, many: nodes.Plan, few: nodes.Plan) -> Expr | None:
         """Returns a condition on `many` that each row which matches some row of `few` meets; None if unknown.
 
         It understands comparisons by order as the tails of windows have them (`window_tail`):
@@ -133,44 +116,44 @@ class _Keys:
             case _:
                 return None
 
-    def of(self, plan: Plan, name: str) -> set[Scalar] | None:
+    def of(self, plan: nodes.Plan, name: str) -> set[Scalar] | None:
         """Returns values among which are all that a column of a node has; None if they are not known.
 
         It follows the column down to a leaf with few rows. Operators that only drop or repeat rows keep the
         set valid. An outer join is not followed: it adds NULLs.
         """
         match plan:
-            case Leaf(leaf, pairs):
+            case nodes.Leaf(leaf, pairs):
                 (stored,) = (stored for stored, column in pairs if column.name == name)
                 found = self.of_leaf(leaf, stored) if leaf in self.few else None
                 return None if found is None else set(found)
-            case Project(child, items):
+            case nodes.Project(child, items):
                 return self._of_expression(child, dict(items).get(name))
-            case Aggregate(child, keys, aggregates):
+            case nodes.Aggregate(child, keys, aggregates):
                 extremes = {key: agg.arg for key, agg in aggregates if agg.name in ("MIN", "MAX")}
                 found = self._of_expression(child, {**dict(keys), **extremes}.get(name))
                 # Of no rows, or of NULL alone, an extreme is NULL.
                 return found | {None} if found is not None and name in extremes else found
             case (
-                Filter(child, _)
-                | Distinct(child)
-                | Numbered(child, _, _)
-                | Window(child)
-                | SemiJoin(child, _, _, _)
+                nodes.Filter(child, _)
+                | nodes.Distinct(child)
+                | nodes.Numbered(child, _, _)
+                | nodes.Window(child)
+                | nodes.SemiJoin(child, _, _, _)
             ):
                 return self.of(child, name) if _has(child, name) else None
-            case Explode(child):
+            case nodes.Explode(child):
                 return self.of(child, name) if _has(child, name) else None
-            case Join(JoinKind.INNER | JoinKind.CROSS, left, right, _):
+            case nodes.Join(nodes.JoinKind.INNER | nodes.JoinKind.CROSS, left, right, _):
                 return self.of(left if _has(left, name) else right, name)
-            case UnionAll(branches):
+            case nodes.UnionAll(branches):
                 parts = [self.of(branch, name) for branch in branches]
                 known = [part for part in parts if part is not None]
                 return set().union(*known) if len(known) == len(parts) else None
             case _:
                 return None
 
-    def _of_expression(self, plan: Plan, expr: Expr | None) -> set[Scalar] | None:
+    def _of_expression(self, plan: nodes.Plan, expr: Expr | None) -> set[Scalar] | None:
         """Returns values among which are all that an expression has over a node; None if they are unknown."""
         match expr:
             case Col():
@@ -182,11 +165,11 @@ class _Keys:
                 return None
 
 
-def _has(plan: Plan, name: str) -> bool:
-    return any(column.name == name for column in columns(plan))
+def _has(plan: nodes.Plan, name: str) -> bool:
+    return any(column.name == name for column in nodes.columns(plan))
 
 
-def _equal_columns(on: Expr, many: Plan, few: Plan) -> Iterator[tuple[Col, str, bool]]:
+def _equal_columns(on: Expr, many: nodes.Plan, few: nodes.Plan) -> Iterator[tuple[Col, str, bool]]:
     """Yields the columns that a condition compares for equality: (in many, name in few, null-safe or not)."""
     for condition in conjuncts(on):
         match condition:

@@ -16,20 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from dynamic_tables.plan.nodes import (
-    Join,
-    JoinKind,
-    Leaf,
-    Limit,
-    Plan,
-    Scan,
-    SemiJoin,
-    children,
-    children_first,
-    columns,
-    rebuilt,
-    walk,
-)
+from dynamic_tables.plan import nodes
 
 FEW = 10_000
 """A LIMIT up to this number counts as few rows."""
@@ -46,11 +33,11 @@ LEAST_OPERATORS = 20
 class Stages:
     """`steps`: name and plan of each stage, in order; later plans read it as a leaf. `last`: the result."""
 
-    steps: tuple[tuple[str, Plan], ...]
-    last: Plan
+    steps: tuple[tuple[str, nodes.Plan], ...]
+    last: nodes.Plan
 
 
-def stages(plan: Plan, few: Collection[str], most: int = MOST_OPERATORS) -> Stages:
+def stages(plan: nodes.Plan, few: Collection[str], most: int = MOST_OPERATORS) -> Stages:
     """Returns a plan with the same rows as stages.
 
     `few`: the names of the leaves that have few rows. `most`: operators of one stage, shared ones counted at
@@ -60,7 +47,7 @@ def stages(plan: Plan, few: Collection[str], most: int = MOST_OPERATORS) -> Stag
     sizes = _Sizes(frozenset(few))
     # A shared part that reads few rows only is cheap to compute again, so it is no stage.
     whole = _cut(reduced, lambda node, _: sizes.few(node) and sizes.reads_many(node), "stage")
-    steps: list[tuple[str, Plan]] = []
+    steps: list[tuple[str, nodes.Plan]] = []
     for name, step in (*whole.steps, ("result", whole.last)):
         # Written out, the changes of ten blocks were millions of operators, and Spark planned for minutes.
         if written_out(step) > most:
@@ -71,34 +58,34 @@ def stages(plan: Plan, few: Collection[str], most: int = MOST_OPERATORS) -> Stag
     return Stages(tuple(steps[:-1]), steps[-1][1])
 
 
-def _cut(plan: Plan, wanted: Callable[[Plan, int], bool], name: str) -> Stages:
+def _cut(plan: nodes.Plan, wanted: Callable[[nodes.Plan, int], bool], name: str) -> Stages:
     """Returns a plan whose shared parts become stages where `wanted` says so.
 
     `wanted`: (part, number of its operators as Spark would see them) -> whether it becomes a stage. A stage
     that is cut out counts as one operator, a leaf, in the parts above it.
     """
     uses: Counter[int] = Counter()
-    for node in walk(plan):
-        uses.update(id(child) for child in children(node))
-    steps: list[tuple[str, Plan]] = []
-    done: dict[int, Plan] = {}
+    for node in nodes.walk(plan):
+        uses.update(id(child) for child in nodes.children(node))
+    steps: list[tuple[str, nodes.Plan]] = []
+    done: dict[int, nodes.Plan] = {}
     written: dict[int, int] = {}
-    for node in children_first(plan):
-        made = rebuilt(node, tuple(done[id(child)] for child in children(node)))
-        written[id(node)] = 1 + sum(written[id(child)] for child in children(node))
+    for node in nodes.children_first(plan):
+        made = nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node)))
+        written[id(node)] = 1 + sum(written[id(child)] for child in nodes.children(node))
         if uses[id(node)] > 1 and wanted(node, written[id(node)]):
             steps.append((f"{name} {len(steps)}", made))
-            made = Leaf(steps[-1][0], tuple((column.name, column) for column in columns(node)))
+            made = nodes.Leaf(steps[-1][0], tuple((column.name, column) for column in nodes.columns(node)))
             written[id(node)] = 1
         done[id(node)] = made
     return Stages(tuple(steps), done[id(plan)])
 
 
-def written_out(plan: Plan) -> int:
+def written_out(plan: nodes.Plan) -> int:
     """Returns the number of operators of a plan, where a shared one counts at each of its uses."""
     counts: dict[int, int] = {}
-    for node in children_first(plan):
-        counts[id(node)] = 1 + sum(counts[id(child)] for child in children(node))
+    for node in nodes.children_first(plan):
+        counts[id(node)] = 1 + sum(counts[id(child)] for child in nodes.children(node))
     return counts[id(plan)]
 
 
@@ -110,48 +97,48 @@ class _Sizes:
     known: dict[int, bool] = field(default_factory=dict)
     many: dict[int, bool] = field(default_factory=dict)
     # Results are kept by `id` of a node. A node that is freed could give its id to a new one, so all stay.
-    kept: list[Plan] = field(default_factory=list)
+    kept: list[nodes.Plan] = field(default_factory=list)
 
-    def few(self, plan: Plan) -> bool:
+    def few(self, plan: nodes.Plan) -> bool:
         """Tells whether a node likely has few rows.
 
         It is a guess: one row of a join may match many. A wrong guess costs time, never a wrong result.
         """
-        for node in children_first(plan):
+        for node in nodes.children_first(plan):
             if id(node) not in self.known:
                 self.known[id(node)] = self._few(node)
                 self.kept.append(node)
         return self.known[id(plan)]
 
-    def _few(self, plan: Plan) -> bool:
+    def _few(self, plan: nodes.Plan) -> bool:
         """Tells it for one node, whose children are known already."""
-        below = [self.known[id(child)] for child in children(plan)]
+        below = [self.known[id(child)] for child in nodes.children(plan)]
         match plan:
-            case Leaf(name, _):
+            case nodes.Leaf(name, _):
                 return name in self.leaves
-            case Scan():
+            case nodes.Scan():
                 return False
-            case Join(JoinKind.INNER | JoinKind.CROSS, _, _, _):
+            case nodes.Join(nodes.JoinKind.INNER | nodes.JoinKind.CROSS, _, _, _):
                 # Changed rows usually find their partners by a key: few of them find few.
                 return any(below)
-            case Join(JoinKind.LEFT, _, _, _):
+            case nodes.Join(nodes.JoinKind.LEFT, _, _, _):
                 return below[0]
-            case Join(JoinKind.RIGHT, _, _, _):
+            case nodes.Join(nodes.JoinKind.RIGHT, _, _, _):
                 return below[1]
-            case Limit(count=count):
+            case nodes.Limit(count=count):
                 return below[0] or (count is not None and count <= FEW)
-            case SemiJoin(_, _, _, anti):
+            case nodes.SemiJoin(_, _, _, anti):
                 # Few rows on the right match few on the left, but leave many unmatched.
                 return below[0] or (below[1] and not anti)
             case _:
                 return all(below)
 
-    def reads_many(self, plan: Plan) -> bool:
+    def reads_many(self, plan: nodes.Plan) -> bool:
         """Tells whether a node reads a leaf that may have many rows."""
-        for node in children_first(plan):
+        for node in nodes.children_first(plan):
             if id(node) not in self.many:
-                leaf = isinstance(node, Leaf | Scan) and not self.few(node)
-                self.many[id(node)] = leaf or any(self.many[id(child)] for child in children(node))
+                leaf = isinstance(node, nodes.Leaf | nodes.Scan) and not self.few(node)
+                self.many[id(node)] = leaf or any(self.many[id(child)] for child in nodes.children(node))
         return self.many[id(plan)]
 
 
@@ -161,23 +148,27 @@ class _Reduction:
 
     leaves: frozenset[str]
 
-    def of(self, plan: Plan) -> Plan:
+    def of(self, plan: nodes.Plan) -> nodes.Plan:
         """Returns the plan with such sides reduced."""
         sizes = _Sizes(self.leaves)
-        done: dict[int, Plan] = {}
-        for node in children_first(plan):
+        done: dict[int, nodes.Plan] = {}
+        for node in nodes.children_first(plan):
             done[id(node)] = self._reduced(
-                rebuilt(node, tuple(done[id(child)] for child in children(node))), sizes
+                nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node))), sizes
             )
         return done[id(plan)]
 
-    def _reduced(self, plan: Plan, sizes: _Sizes) -> Plan:
+    def _reduced(self, plan: nodes.Plan, sizes: _Sizes) -> nodes.Plan:
         match plan:
-            case Join(JoinKind.LEFT, left, right, on) if on and sizes.few(left) and not sizes.few(right):
-                return Join(JoinKind.LEFT, left, SemiJoin(right, left, on), on)
-            case Join(JoinKind.RIGHT, left, right, on) if on and sizes.few(right) and not sizes.few(left):
-                return Join(JoinKind.RIGHT, SemiJoin(left, right, on), right, on)
-            case SemiJoin(left, right, on, anti) if sizes.few(left) and not sizes.few(right):
-                return SemiJoin(left, SemiJoin(right, left, on), on, anti)
+            case nodes.Join(nodes.JoinKind.LEFT, left, right, on) if (
+                on and sizes.few(left) and not sizes.few(right)
+            ):
+                return nodes.Join(nodes.JoinKind.LEFT, left, nodes.SemiJoin(right, left, on), on)
+            case nodes.Join(nodes.JoinKind.RIGHT, left, right, on) if (
+                on and sizes.few(right) and not sizes.few(left)
+            ):
+                return nodes.Join(nodes.JoinKind.RIGHT, nodes.SemiJoin(left, right, on), right, on)
+            case nodes.SemiJoin(left, right, on, anti) if sizes.few(left) and not sizes.few(right):
+                return nodes.SemiJoin(left, nodes.SemiJoin(right, left, on), on, anti)
             case _:
                 return plan

@@ -10,22 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from dynamic_tables.plan import nodes
 from dynamic_tables.plan.expressions import Col, Expr, Fn, conjunction, conjuncts, walk as parts_of
-from dynamic_tables.plan.nodes import (
-    Filter,
-    Join,
-    JoinKind,
-    Mark,
-    Plan,
-    Project,
-    SemiJoin,
-    Window,
-    added,
-    children,
-    children_first,
-    columns,
-    rebuilt,
-)
 from dynamic_tables.plan.rewrites.pushed import is_safe
 from dynamic_tables.plan.time import expressions, holds_time, reads_time, with_own
 from dynamic_tables.plan.types import BOOLEAN
@@ -34,35 +20,35 @@ ELSEWHERE = "in a select list, a group, a window or a sort, all rows change as t
 BOTH_SIDES = "in a condition on both sides of an outer or semi join; compare it with columns of one side"
 
 
-def lifted(plan: Plan) -> Plan:
+def lifted(plan: nodes.Plan) -> nodes.Plan:
     """Returns a plan in which ON of an inner join has no condition on the current time: WHERE has it."""
-    done: dict[int, Plan] = {}
-    for node in children_first(plan):
-        made = rebuilt(node, tuple(done[id(child)] for child in children(node)))
-        if isinstance(made, Join) and made.kind is JoinKind.INNER and made.on is not None:
+    done: dict[int, nodes.Plan] = {}
+    for node in nodes.children_first(plan):
+        made = nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node)))
+        if isinstance(made, nodes.Join) and made.kind is nodes.JoinKind.INNER and made.on is not None:
             timed = [each for each in conjuncts(made.on) if holds_time(each)]
             rest = [each for each in conjuncts(made.on) if not holds_time(each)]
             if timed:
-                kind = JoinKind.INNER if rest else JoinKind.CROSS
+                kind = nodes.JoinKind.INNER if rest else nodes.JoinKind.CROSS
                 on = conjunction(rest) if rest else None
-                made = Filter(replace(made, kind=kind, on=on), conjunction(timed))
+                made = nodes.Filter(replace(made, kind=kind, on=on), conjunction(timed))
         done[id(node)] = made
     return done[id(plan)]
 
 
-def with_time_columns(plan: Plan, fresh: Callable[[str], str]) -> tuple[Plan, str]:
+def with_time_columns(plan: nodes.Plan, fresh: Callable[[str], str]) -> tuple[nodes.Plan, str]:
     """Returns a plan whose conditions on the current time are columns, and why it has none for some of them.
 
     The reason is empty where all have. `fresh`: returns a name that the plan does not have yet.
     """
     if not reads_time(plan):
         return plan, ""
-    done: dict[int, Plan] = {}
+    done: dict[int, nodes.Plan] = {}
     reason = ""
-    for node in children_first(plan):
-        made = rebuilt(node, tuple(done[id(child)] for child in children(node)))
+    for node in nodes.children_first(plan):
+        made = nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node)))
         timed = any(map(holds_time, expressions(node)))
-        if timed and isinstance(made, Filter | Join | SemiJoin | Mark):
+        if timed and isinstance(made, nodes.Filter | nodes.Join | nodes.SemiJoin | nodes.Mark):
             made, left = _conditioned(made, fresh)
             reason = reason or (BOTH_SIDES if left else "")
         elif timed:
@@ -71,22 +57,24 @@ def with_time_columns(plan: Plan, fresh: Callable[[str], str]) -> tuple[Plan, st
     return done[id(plan)], reason
 
 
-def _conditioned(plan: Filter | Join | SemiJoin | Mark, fresh: Callable[[str], str]) -> tuple[Plan, bool]:
+def _conditioned(
+    plan: nodes.Filter | nodes.Join | nodes.SemiJoin | nodes.Mark, fresh: Callable[[str], str]
+) -> tuple[nodes.Plan, bool]:
     """Returns a node whose conditions read columns for the time, and whether some of them still read it."""
-    shown = columns(plan)
-    marking = _Marking([*children(plan)], fresh)
+    shown = nodes.columns(plan)
+    marking = _Marking([*nodes.children(plan)], fresh)
     # First the conditions, which give the sides their columns.
     conditioned = with_own(plan, marking.condition)
-    made = rebuilt(conditioned, marking.sides)
+    made = nodes.rebuilt(conditioned, marking.sides)
     left = any(map(holds_time, expressions(made)))
-    return Project(made, tuple((column.name, column) for column in shown)), left
+    return nodes.Project(made, tuple((column.name, column) for column in shown)), left
 
 
 @dataclass(slots=True)
 class _Marking:
     """Makes columns of conditions over one or two `sides`, which get these columns."""
 
-    sides: list[Plan]
+    sides: list[nodes.Plan]
     fresh: Callable[[str], str]
     known: dict[Expr, Col] = field(default_factory=dict)
 
@@ -108,12 +96,12 @@ class _Marking:
     def _side(self, expr: Expr) -> int | None:
         read = {part.name for part in parts_of(expr) if isinstance(part, Col)}
         for place, side in enumerate(self.sides):
-            if read <= {column.name for column in columns(side)}:
+            if read <= {column.name for column in nodes.columns(side)}:
                 return place
         return None
 
 
-def _marked(plan: Plan, name: str, condition: Expr) -> Plan:
+def _marked(plan: nodes.Plan, name: str, condition: Expr) -> nodes.Plan:
     """Returns a plan with a column for a condition, added below the windows that it does not read.
 
     There fewer rows are looked at: a window's partitions change only where the column does.
@@ -122,23 +110,25 @@ def _marked(plan: Plan, name: str, condition: Expr) -> Plan:
     if own is not None and is_safe(condition):
         read = {part.name for part in parts_of(condition) if isinstance(part, Col)}
         if not read & set(own):
-            child = children(plan)[0]
-            made = rebuilt(plan, (_marked(child, name, condition),))
-            return _passing(made, name) if isinstance(made, Project) else made
-    return Project(plan, (*((column.name, column) for column in columns(plan)), (name, condition)))
+            child = nodes.children(plan)[0]
+            made = nodes.rebuilt(plan, (_marked(child, name, condition),))
+            return _passing(made, name) if isinstance(made, nodes.Project) else made
+    return nodes.Project(
+        plan, (*((column.name, column) for column in nodes.columns(plan)), (name, condition))
+    )
 
 
-def _added(plan: Plan) -> Sequence[str] | None:
+def _added(plan: nodes.Plan) -> Sequence[str] | None:
     """Returns the columns that are new in a window, or in a projection; None for any other node."""
     match plan:
-        case Window():
-            return [column.name for column in added(plan)]
-        case Project(child, items) if not any(holds_time(expr) for _, expr in items):
-            below = set(columns(child))
+        case nodes.Window():
+            return [column.name for column in nodes.added(plan)]
+        case nodes.Project(child, items) if not any(holds_time(expr) for _, expr in items):
+            below = set(nodes.columns(child))
             return [name for name, expr in items if expr not in below or expr != Col(name, expr.type)]
         case _:
             return None
 
 
-def _passing(plan: Project, name: str) -> Project:
+def _passing(plan: nodes.Project, name: str) -> nodes.Project:
     return replace(plan, items=(*plan.items, (name, Col(name, BOOLEAN))))

@@ -7,53 +7,46 @@ read (`are_alike`). Both are proved from the plan alone, without data; False mea
 
 from __future__ import annotations
 
+from dynamic_tables.plan import nodes
 from dynamic_tables.plan.expressions import Col, Expr, walk
-from dynamic_tables.plan.nodes import (
-    Aggregate,
-    Distinct,
-    Filter,
-    Join,
-    JoinKind,
-    Limit,
-    Mark,
-    Plan,
-    Project,
-    SemiJoin,
-    Window,
-    columns,
-)
 
 Known = frozenset[str]
 """Names of columns in which rows are equal."""
 
 
-def are_one(plan: Plan, known: Known) -> bool:
+def are_one(plan: nodes.Plan, known: Known) -> bool:
     """Tells whether it is proved that no two rows of a plan are equal in the known columns."""
     match plan:
-        case Aggregate(_, keys, _):
+        case nodes.Aggregate(_, keys, _):
             return {name for name, _ in keys} <= known
-        case Distinct(child):
-            return {column.name for column in columns(child)} <= known or are_one(child, known)
-        case Filter(child, _) | Limit(child) | Window(child) | SemiJoin(child, _, _, _) | Mark(child):
+        case nodes.Distinct(child):
+            return {column.name for column in nodes.columns(child)} <= known or are_one(child, known)
+        case (
+            nodes.Filter(child, _)
+            | nodes.Limit(child)
+            | nodes.Window(child)
+            | nodes.SemiJoin(child, _, _, _)
+            | nodes.Mark(child)
+        ):
             return are_one(child, known)
-        case Project(child, items):
+        case nodes.Project(child, items):
             return are_one(child, _below(items, known))
-        case Join(kind, left, right, _):
+        case nodes.Join(kind, left, right, _):
             sides = are_one(left, known), are_one(right, known)
             # A pad has NULLs in the columns of its other side, and may be equal to a row with NULLs there.
-            return all(sides) and kind in (JoinKind.INNER, JoinKind.CROSS)
+            return all(sides) and kind in (nodes.JoinKind.INNER, nodes.JoinKind.CROSS)
         case _:
             return False
 
 
-def are_alike(plan: Plan, known: Known) -> bool:
+def are_alike(plan: nodes.Plan, known: Known) -> bool:
     """Tells whether it is proved that rows which are equal in the known columns are equal in all columns."""
-    if {column.name for column in columns(plan)} <= known or are_one(plan, known):
+    if {column.name for column in nodes.columns(plan)} <= known or are_one(plan, known):
         return True
     match plan:
-        case Filter(child, _) | Limit(child) | SemiJoin(child, _, _, _):
+        case nodes.Filter(child, _) | nodes.Limit(child) | nodes.SemiJoin(child, _, _, _):
             return are_alike(child, known)
-        case Project(child, items):
+        case nodes.Project(child, items):
             below = _below(items, known)
             return are_alike(child, below) or all(
                 name in known or _reads(expr) <= below for name, expr in items

@@ -7,44 +7,35 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan import types
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
 from dynamic_tables.plan.functions import CAST, CASTS, FUNCTIONS
 from dynamic_tables.plan.nested_types import array_type
-from dynamic_tables.plan.types import (
-    BIGINT,
-    BINARY,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INT,
-    SMALLINT,
-    STRING,
-    TEMPORAL,
-    TIMESTAMP,
-    TIMESTAMP_NTZ,
-    TINYINT,
-    Kind,
-    Type,
-    average_type,
-    decimal,
-    sum_type,
-)
 from dynamic_tables.reading.text.spark_text import SparkText
 from dynamic_tables.reading.values.literals import beside_dates, beside_decimal, folded, parsed, suffixed
 
-TYPES: Mapping[str, Type] = {
+TYPES: Mapping[str, types.Type] = {
     **{
         type_.kind.value: type_
-        for type_ in (TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, BOOLEAN, BINARY, DATE)
+        for type_ in (
+            types.TINYINT,
+            types.SMALLINT,
+            types.INT,
+            types.BIGINT,
+            types.FLOAT,
+            types.DOUBLE,
+            types.BOOLEAN,
+            types.BINARY,
+            types.DATE,
+        )
     },
-    "TEXT": STRING,
-    "VARCHAR": STRING,
-    "TIMESTAMPNTZ": TIMESTAMP_NTZ,
-    "TIMESTAMPTZ": TIMESTAMP,
+    "TEXT": types.STRING,
+    "VARCHAR": types.STRING,
+    "TIMESTAMPNTZ": types.TIMESTAMP_NTZ,
+    "TIMESTAMPTZ": types.TIMESTAMP,
     # What sqlglot makes of timestamp(x) and to_timestamp(x).
-    "TIMESTAMP": TIMESTAMP,
-    "TIMESTAMPLTZ": TIMESTAMP,
+    "TIMESTAMP": types.TIMESTAMP,
+    "TIMESTAMPLTZ": types.TIMESTAMP,
 }
 """sqlglot's names of types, except DECIMAL."""
 
@@ -61,13 +52,13 @@ COMPARISONS = frozenset(
 """Functions that compare their arguments in one type."""
 
 
-def to_type(node: exp.DataType) -> Type:
+def to_type(node: exp.DataType) -> types.Type:
     """Returns the type of a CAST. Raises DefinitionError for a type that dynamic tables do not hold."""
     name = node.this.name if isinstance(node.this, exp.DType) else str(node.this)
     if name == "DECIMAL":
         digits = [int(param.this.name) for param in node.expressions]
         precision, scale = (digits + [10, 0][len(digits) :])[:2]
-        type_ = decimal(precision, scale)
+        type_ = types.decimal(precision, scale)
         if type_ is not None:
             return type_
     if name == "ARRAY" and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.DataType):
@@ -87,7 +78,7 @@ def call(name: str, *args: Expr) -> Expr:
     if result is None:
         shown = ", ".join(str(arg.type) for arg in args)
         remedy = "cast the arguments to types that meet"
-        if name == "-" and all(arg.type.kind in TEMPORAL for arg in args):
+        if name == "-" and all(arg.type.kind in types.TEMPORAL for arg in args):
             remedy = "tables hold no INTERVAL, write datediff(..) or timestampdiff(SECOND, ..)"
         raise DefinitionError(f"{name} is not defined for ({shown}); {remedy}")
     return Fn(name, args, result)
@@ -100,15 +91,15 @@ def aggregate(name: str, arg: Expr, distinct: bool) -> Agg:
     """
     match name:
         case "COUNT":
-            return Agg(name, arg, distinct, BIGINT)
+            return Agg(name, arg, distinct, types.BIGINT)
         case "SUM":
-            type_ = sum_type(arg.type)
+            type_ = types.sum_type(arg.type)
         case "AVG":
-            type_ = average_type(arg.type)
+            type_ = types.average_type(arg.type)
         case "BOOL_AND" | "BOOL_OR":
-            if arg.type == BOOLEAN:
+            if arg.type == types.BOOLEAN:
                 # FALSE is less than TRUE.
-                return Agg("MIN" if name == "BOOL_AND" else "MAX", arg, False, BOOLEAN)
+                return Agg("MIN" if name == "BOOL_AND" else "MAX", arg, False, types.BOOLEAN)
             type_ = None
         case _:
             type_, distinct = arg.type, False
@@ -117,7 +108,7 @@ def aggregate(name: str, arg: Expr, distinct: bool) -> Agg:
     return Agg(name, arg, distinct, type_)
 
 
-def cast(arg: Expr, to: Type) -> Expr:
+def cast(arg: Expr, to: types.Type) -> Expr:
     """Returns a cast; constants are converted now, and a cast to the same type is no cast.
 
     Raises DefinitionError: for a string constant that is no value of the type.
@@ -125,7 +116,7 @@ def cast(arg: Expr, to: Type) -> Expr:
     """
     if arg.type == to:
         return arg
-    if isinstance(arg, Lit) and (arg.value is None or to.kind is Kind.DECIMAL):
+    if isinstance(arg, Lit) and (arg.value is None or to.kind is types.Kind.DECIMAL):
         constant = folded(arg, to)
         if constant is not None:
             return constant
@@ -133,7 +124,11 @@ def cast(arg: Expr, to: Type) -> Expr:
         return literal
     if isinstance(arg, Lit) and isinstance(arg.value, str):
         return parsed(arg.value, to)
-    if arg.type == STRING and to.kind in TEMPORAL and not any(isinstance(p, Col) for p in walk(arg)):
+    if (
+        arg.type == types.STRING
+        and to.kind in types.TEMPORAL
+        and not any(isinstance(p, Col) for p in walk(arg))
+    ):
         raise UnsupportedError(f"CAST of a computed text AS {to}", "the text may stand for today")
     if to.kind not in CASTS.get(arg.type.kind, ()):
         raise UnsupportedError(
@@ -144,6 +139,6 @@ def cast(arg: Expr, to: Type) -> Expr:
 
 def predicate(expr: Expr, clause: str) -> Expr:
     """Returns the expression of a clause if it is BOOLEAN. Raises DefinitionError otherwise."""
-    if expr.type != BOOLEAN:
+    if expr.type != types.BOOLEAN:
         raise DefinitionError(f"{clause} is of type {expr.type}; it must be BOOLEAN")
     return expr
