@@ -11,19 +11,7 @@ from generators.choices import Choices
 from generators.domains import Domain, TableSketch
 from generators.queries import expressions
 from generators.queries.expressions import Term, call, constant
-from workload.dml import (
-    Assignment,
-    Delete,
-    Dml,
-    Insert,
-    Merge,
-    Optimize,
-    Overwrite,
-    Replace,
-    Restore,
-    Truncate,
-    Update,
-)
+from workload import dml
 from workload.query import ColumnRef, Expr
 from workload.types import BOOLEAN, NESTED, Row, SqlType
 
@@ -58,21 +46,21 @@ class DmlGenerator:
             rows.append(self.choices.pick(rows))
         return tuple(rows)
 
-    def statement(self, table: TableSketch, restorable: Sequence[int]) -> Dml:
+    def statement(self, table: TableSketch, restorable: Sequence[int]) -> dml.Dml:
         """A random statement. `restorable`: the commit times that RESTORE may go back to."""
         options = [(weight, kind) for kind, weight in self.weights.items() if kind != "restore" or restorable]
         kind = self.choices.weighted(options)
         if kind == "restore":
-            return Restore(table.name, self.choices.pick(restorable))
+            return dml.Restore(table.name, self.choices.pick(restorable))
         return STATEMENTS[kind](self, table)
 
-    def update(self, table: TableSketch) -> Update:
+    def update(self, table: TableSketch) -> dml.Update:
         """UPDATE of one or two columns: to a constant, an expression of the old row, or the old value."""
         positions = self.choices.subset(range(len(table.columns)), 1, 2)
         assignments = tuple(self.assignment(table, position) for position in positions)
-        return Update(table.name, assignments, self.condition(table))
+        return dml.Update(table.name, assignments, self.condition(table))
 
-    def assignment(self, table: TableSketch, position: int) -> Assignment:
+    def assignment(self, table: TableSketch, position: int) -> dml.Assignment:
         """A new value within the column's domain, so that digits stay bounded however often it is updated."""
         column, domain = table.columns[position], table.domains[position]
         scope = row_scope(table)
@@ -92,7 +80,7 @@ class DmlGenerator:
                 value = call("case", column.type, when, self.value(domain, column.type), old)
             case _:
                 value = self.value(domain, column.type)
-        return Assignment(column.name, value.expr)
+        return dml.Assignment(column.name, value.expr)
 
     def value(self, domain: Domain, type_: SqlType) -> Term:
         """A random value of a domain, or NULL, as a literal."""
@@ -108,7 +96,7 @@ class DmlGenerator:
         ]
         return reduce(lambda left, right: call("and", BOOLEAN, left, right), parts).expr
 
-    def merge(self, table: TableSketch) -> Merge:
+    def merge(self, table: TableSketch) -> dml.Merge:
         """MERGE of rows with distinct keys, matched on the first column."""
         # Two source rows of one key are an error where the key matches (Spark, Delta).
         rows: dict[object, Row] = {}
@@ -118,12 +106,12 @@ class DmlGenerator:
         if self.choices.chance(40):
             delete_when = expressions.predicate(self.choices, row_scope(table), 0).expr
         keys = (table.columns[0].name,)
-        return Merge(table.name, keys, tuple(rows.values()), delete_when, self.choices.chance(70))
+        return dml.Merge(table.name, keys, tuple(rows.values()), delete_when, self.choices.chance(70))
 
-    def no_op(self, table: TableSketch) -> Dml:
+    def no_op(self, table: TableSketch) -> dml.Dml:
         """A statement that surely changes no row: OPTIMIZE, or every column set to itself."""
         if self.choices.chance(30):
-            return Optimize(table.name)
+            return dml.Optimize(table.name)
         return to_itself(table)
 
     def condition(self, table: TableSketch) -> Expr | None:
@@ -142,17 +130,17 @@ class DmlGenerator:
         return expressions.predicate(self.choices, scope, 1).expr
 
 
-STATEMENTS: Mapping[str, Callable[[DmlGenerator, TableSketch], Dml]] = {
-    "insert": lambda draw, table: Insert(table.name, draw.rows(table, 1, 3)),
+STATEMENTS: Mapping[str, Callable[[DmlGenerator, TableSketch], dml.Dml]] = {
+    "insert": lambda draw, table: dml.Insert(table.name, draw.rows(table, 1, 3)),
     "update": DmlGenerator.update,
-    "delete": lambda draw, table: Delete(table.name, draw.condition(table)),
+    "delete": lambda draw, table: dml.Delete(table.name, draw.condition(table)),
     "update_one": lambda draw, table: replace(draw.update(table), where=draw.narrow(table)),
-    "delete_one": lambda draw, table: Delete(table.name, draw.narrow(table)),
+    "delete_one": lambda draw, table: dml.Delete(table.name, draw.narrow(table)),
     "merge": DmlGenerator.merge,
-    "truncate": lambda draw, table: Truncate(table.name),
-    "overwrite": lambda draw, table: Overwrite(table.name, draw.rows(table, 0, 4)),
-    "optimize": lambda draw, table: Optimize(table.name),
-    "replace": lambda draw, table: Replace(table.name, draw.rows(table, 0, 4)),
+    "truncate": lambda draw, table: dml.Truncate(table.name),
+    "overwrite": lambda draw, table: dml.Overwrite(table.name, draw.rows(table, 0, 4)),
+    "optimize": lambda draw, table: dml.Optimize(table.name),
+    "replace": lambda draw, table: dml.Replace(table.name, draw.rows(table, 0, 4)),
 }
 """What draws each kind of statement but RESTORE, which needs a history.
 
@@ -169,7 +157,7 @@ def row_scope(table: TableSketch) -> list[Term]:
     ]
 
 
-def to_itself(table: TableSketch) -> Update:
+def to_itself(table: TableSketch) -> dml.Update:
     """An UPDATE that sets every column of every row to its old value."""
     refs = (ColumnRef(table.name, column.name, column.type) for column in table.columns)
-    return Update(table.name, tuple(Assignment(ref.name, ref) for ref in refs), None)
+    return dml.Update(table.name, tuple(dml.Assignment(ref.name, ref) for ref in refs), None)

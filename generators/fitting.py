@@ -13,22 +13,12 @@ from typing import assert_never
 from generators.coverage import operators
 from generators.profiles import Profile
 from generators.reshaping import has_key, reshaped
+from workload import query as ir
 from workload.dml import Dml, Restore, WithRows, statement_expressions
 from workload.errors import WorkloadError
 from workload.failing import may_fail
 from workload.limits import NO_LIMITS, Limits, Timestamps
 from workload.operators import JOIN_OPERATORS, OPERATORS
-from workload.query import (
-    Aggregate,
-    Call,
-    Expr,
-    Join,
-    Literal,
-    Query,
-    Select,
-    names_read,
-    walk,
-)
 from workload.scenario import (
     Commit,
     Create,
@@ -79,11 +69,11 @@ def refused(scenario: Scenario, limits: Limits) -> dict[str, str]:
     used: dict[str, frozenset[str]] = {}
     definitions = {definition.name: definition for definition in scenario.definitions}
     for name, definition in definitions.items():
-        below = [definitions[source] for source in names_read(definition.query) if source in definitions]
+        below = [definitions[source] for source in ir.names_read(definition.query) if source in definitions]
         used[name] = frozenset(operators(definition.query)).union(
             *(used[source.name] for source in below if isinstance(source, View))
         )
-        absent = [source for source in names_read(definition.query) if source in missing]
+        absent = [source for source in ir.names_read(definition.query) if source in missing]
         gap = gaps[absent[0]] if absent else _gap(definition, below, gaps, used[name], limits)
         gap = gaps.get(name, gap)
         if gap is not None:
@@ -280,17 +270,17 @@ def _stores(limits: Limits, value: Value, type_: SqlType) -> bool:
     return limits.stores(value, type_) and all(_stores(limits, *each) for each in inside)
 
 
-def query_gap(node: Query | Expr, limits: Limits) -> str | None:
+def query_gap(node: ir.Query | ir.Expr, limits: Limits) -> str | None:
     """Why the engine cannot run a query or evaluate an expression; None where it can."""
     conditions = frozenset[int]() if Kind.BOOLEAN in limits.types else frozenset(_conditions(node))
-    for part in walk(node):
-        if isinstance(part, Expr) and not _has(limits, part.type) and id(part) not in conditions:
+    for part in ir.walk(node):
+        if isinstance(part, ir.Expr) and not _has(limits, part.type) and id(part) not in conditions:
             return f"it calculates with type {part.type.kind.value}"
-        if isinstance(part, Literal) and not _stores(limits, part.value, part.type):
+        if isinstance(part, ir.Literal) and not _stores(limits, part.value, part.type):
             return f"it has the value {part.value!r} of type {part.type.kind.value}"
     for dialect in limits.dialects:
         try:
-            text = render_query(node, dialect) if isinstance(node, Query) else render_expr(node, dialect)
+            text = render_query(node, dialect) if isinstance(node, ir.Query) else render_expr(node, dialect)
         except WorkloadError as error:
             return str(error)
         for word in sorted(limits.lacks):
@@ -311,22 +301,22 @@ def _written(word: str) -> re.Pattern[str]:
     return re.compile(f"{start}{parts}{end}", re.IGNORECASE)
 
 
-def _conditions(node: Query | Expr) -> Iterator[int]:
+def _conditions(node: ir.Query | ir.Expr) -> Iterator[int]:
     """The identities of the conditions in a query: they are no values, so that they need no type BOOLEAN."""
     values: set[int] = set()
     whole: set[int] = {id(node)}
-    for part in walk(node):
+    for part in ir.walk(node):
         match part:
-            case Select(items, _, where, group_by, having, _, qualify):
+            case ir.Select(items, _, where, group_by, having, _, qualify):
                 values.update(id(expr) for expr in (*(item.expr for item in items), *(group_by or ())))
                 whole.update(map(id, (where, having, qualify)))
-            case Join(on=on):
+            case ir.Join(on=on):
                 whole.add(id(on))
-            case Aggregate(_, arg):
+            case ir.Aggregate(_, arg):
                 values.update(map(id, (arg, *part.extra)))
             case _:
                 pass
-        condition = isinstance(part, Call) or (isinstance(part, Literal) and id(part) in whole)
+        condition = isinstance(part, ir.Call) or (isinstance(part, ir.Literal) and id(part) in whole)
         if condition and part.type.kind is Kind.BOOLEAN and id(part) not in values:  # type: ignore[union-attr]
             yield id(part)
 

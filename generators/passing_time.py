@@ -12,22 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from generators.choices import Choices
+from workload import query as ir
 from workload.dml import WithRows
-from workload.query import (
-    Aggregate,
-    AggregateFunction,
-    Call,
-    ColumnRef,
-    Expr,
-    Join,
-    JoinKind,
-    Limited,
-    Named,
-    Query,
-    Relation,
-    Select,
-    With,
-)
 from workload.scenario import Commit, Refresh, Scenario
 from workload.sql.passing_time import START, current_time
 from workload.types import BOOLEAN, Kind, SqlType
@@ -71,83 +57,83 @@ def _values(scenario: Scenario) -> Values:
     return found
 
 
-def _timed(choices: Choices, query: Query, values: Values, times: Sequence[int]) -> Query:
+def _timed(choices: Choices, query: ir.Query, values: Values, times: Sequence[int]) -> ir.Query:
     """Returns a query with a condition on the current time in one of its clauses, if it can have one."""
     match query:
-        case With(_, body):
+        case ir.With(_, body):
             return replace(query, body=_timed(choices, body, values, times))
-        case Limited(limited):
+        case ir.Limited(limited):
             return replace(query, query=_timed(choices, limited, values, times))
-        case Select():
+        case ir.Select():
             read = list(_columns(query.source, values))
             return _with_condition(choices, query, choices.pick(read), times) if read else query
         case _:
             return query
 
 
-Read = tuple[ColumnRef, Sequence[dt.date]]
+Read = tuple[ir.ColumnRef, Sequence[dt.date]]
 """A column, and the values that it has."""
 
 
-def _columns(relation: Relation, values: Values) -> Iterator[Read]:
+def _columns(relation: ir.Relation, values: Values) -> Iterator[Read]:
     """Yields the dates and times of base tables that a FROM clause shows."""
     match relation:
-        case Named(name, alias):
+        case ir.Named(name, alias):
             for (table, column, type_), known in values.items():
                 if table == name and known:
-                    yield ColumnRef(alias, column, type_), known
-        case Join(kind, left, right, _):
+                    yield ir.ColumnRef(alias, column, type_), known
+        case ir.Join(kind, left, right, _):
             yield from _columns(left, values)
-            if kind not in (JoinKind.SEMI, JoinKind.ANTI):
+            if kind not in (ir.JoinKind.SEMI, ir.JoinKind.ANTI):
                 yield from _columns(right, values)
         case _:
             return
 
 
-def _with_condition(choices: Choices, select: Select, read: Read, times: Sequence[int]) -> Select:
+def _with_condition(choices: Choices, select: ir.Select, read: Read, times: Sequence[int]) -> ir.Select:
     column, _ = read
     condition = _condition(choices, column, read, times)
     source = select.source
-    if isinstance(source, Join) and source.on is not None and choices.chance(35):
+    if isinstance(source, ir.Join) and source.on is not None and choices.chance(35):
         return replace(select, source=replace(source, on=_both(source.on, condition)))
     if select.group_by and choices.chance(30):
-        newest = Aggregate(AggregateFunction.MAX, column, False, column.type)
+        newest = ir.Aggregate(ir.AggregateFunction.MAX, column, False, column.type)
         return replace(select, having=_both(select.having, _condition(choices, newest, read, times)))
     if select.qualify is not None and select.group_by is None and choices.chance(50):
         return replace(select, qualify=_both(select.qualify, condition))
     return replace(select, where=_both(select.where, condition))
 
 
-def _both(first: Expr | None, second: Expr) -> Expr:
-    return second if first is None else Call("and", (first, second), BOOLEAN)
+def _both(first: ir.Expr | None, second: ir.Expr) -> ir.Expr:
+    return second if first is None else ir.Call("and", (first, second), BOOLEAN)
 
 
 COMPARISONS = ((4, "gt"), (4, "ge"), (3, "lt"), (3, "le"), (1, "eq"), (1, "ne"), (1, "same"), (1, "differs"))
 
 
-def _condition(choices: Choices, value: Expr, read: Read, times: Sequence[int]) -> Expr:
+def _condition(choices: Choices, value: ir.Expr, read: Read, times: Sequence[int]) -> ir.Expr:
     """Returns a comparison of a value with the current time, or two of them under AND, OR or NOT."""
     column, known = read
 
-    def now() -> Expr:
+    def now() -> ir.Expr:
         limit = choices.pick(known)
         at = limit if isinstance(limit, dt.datetime) else dt.datetime.combine(limit, dt.time())
         # Exactly at a refresh, just before it, or just after it.
         moment = choices.pick(times) + choices.weighted(((4, 0), (1, 1), (1, -1), (1, 5)))
         return current_time((at - START) // dt.timedelta(microseconds=1) - moment, column.type)
 
-    def compared() -> Expr:
+    def compared() -> ir.Expr:
         sides = (value, now())
-        return Call(choices.weighted(COMPARISONS), sides[::-1] if choices.chance(25) else sides, BOOLEAN)
+        return ir.Call(choices.weighted(COMPARISONS), sides[::-1] if choices.chance(25) else sides, BOOLEAN)
 
     match choices.weighted(((6, "one"), (2, "between"), (1, "and"), (2, "or"), (1, "not"), (1, "null"))):
         case "between":
-            return Call("between", (value, now(), now()), BOOLEAN)
+            return ir.Call("between", (value, now(), now()), BOOLEAN)
         case "and" | "or" as connective:
-            return Call(connective, (compared(), compared()), BOOLEAN)
+            return ir.Call(connective, (compared(), compared()), BOOLEAN)
         case "not":
-            return Call("not", (compared(),), BOOLEAN)
+            return ir.Call("not", (compared(),), BOOLEAN)
         case "null":
-            return Call("or", (Call("is_null", (value,), BOOLEAN), compared()), BOOLEAN)
+            return ir.Call("or", (ir.Call("is_null", (value,), BOOLEAN), compared()), BOOLEAN)
         case _:
             return compared()

@@ -7,36 +7,10 @@ from collections.abc import Iterator, Set
 from dataclasses import replace
 from typing import Any, assert_never
 
-from workload.dml import (
-    Assignment,
-    Delete,
-    Dml,
-    Insert,
-    Merge,
-    Optimize,
-    Overwrite,
-    Replace,
-    Restore,
-    Truncate,
-    Update,
-)
+from workload import dml, query as ir
 from workload.errors import WorkloadError
 from workload.keywords import KEYWORDS
 from workload.orders import tied_order
-from workload.query import (
-    Cte,
-    Derived,
-    Exploded,
-    Expr,
-    Item,
-    Literal,
-    Named,
-    Query,
-    Verbatim,
-    names_read,
-    walk,
-    with_sources,
-)
 from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Redefine, Refresh, Scenario
 from workload.schema import Column, Promises, Table
 from workload.scope import Catalog, Scope, check_expression, definition_columns
@@ -70,12 +44,12 @@ def check_definitions(scenario: Scenario) -> Catalog:
             _check_name(definition.known_as, f"definition {definition.name}")
         for name in _names_of(definition.query):
             _check_name(name, f"definition {definition.name}")
-        if isinstance(definition.query, Verbatim):
+        if isinstance(definition.query, ir.Verbatim):
             for name, _ in definition.query.columns:
                 _check_column_name(name, f"definition {definition.name}")
         known_as = {each.name: each.known_as for each in scenario.definitions if each.known_as}
-        ctes = {part.name for part in walk(definition.query) if isinstance(part, Cte)}
-        for name in names_read(definition.query):
+        ctes = {part.name for part in ir.walk(definition.query) if isinstance(part, ir.Cte)}
+        for name in ir.names_read(definition.query):
             if known_as.get(name) in ctes:
                 raise WorkloadError(f"{definition.name} reads {name}, which is known as a CTE beside it")
             if name in tied:
@@ -141,9 +115,9 @@ def _check_meanwhile(step: Commit, where: str) -> None:
         raise WorkloadError(
             f"{where}: statements before calls {known.first} and {known.last}; the last one is at least 1"
         )
-    if known.abandoned and not all(isinstance(statement, Insert) for statement in step.statements):
+    if known.abandoned and not all(isinstance(statement, dml.Insert) for statement in step.statements):
         raise WorkloadError(f"{where}: what is abandoned before a commit is INSERTs only")
-    if known.foreign and any(isinstance(statement, Replace) for statement in step.statements):
+    if known.foreign and any(isinstance(statement, dml.Replace) for statement in step.statements):
         raise WorkloadError(f"{where}: a foreign process does not replace tables")
     if known.foreign and known.first != known.last:
         raise WorkloadError(f"{where}: the commits of a foreign process come one directly after the other")
@@ -174,7 +148,7 @@ def _check_create(scenario: Scenario, name: str, live: Set[str], where: str) -> 
     except KeyError:
         raise WorkloadError(f"{where}: creates {name}, which is not defined") from None
     definitions = {d.name: d for d in scenario.definitions}
-    for upstream in names_read(definition.query):
+    for upstream in ir.names_read(definition.query):
         if upstream in definitions and upstream not in live:
             raise WorkloadError(
                 f"{where}: {name} is created while {upstream}, which it reads, does not exist"
@@ -196,7 +170,7 @@ def _check_drop(scenario: Scenario, name: str, live: Set[str], where: str) -> No
     if name not in live:
         raise WorkloadError(f"{where}: drops {name}, which does not exist then")
     for other in sorted(live):
-        if name in names_read(scenario.definition(other).query):
+        if name in ir.names_read(scenario.definition(other).query):
             raise WorkloadError(f"{where}: drops {name}, which {other} reads")
 
 
@@ -215,12 +189,12 @@ def _check_redefine(
     first = next(old for old, new in replaced.items() if new == step.names[0])
     if type(known[first]) is not type(known[step.names[0]]):
         raise WorkloadError(f"{where}: {first} is replaced by a definition of another kind")
-    for name in names_read(known[step.names[0]].query):
+    for name in ir.names_read(known[step.names[0]].query):
         if name in known and (name not in live or name in replaced):
             raise WorkloadError(f"{where}: {step.names[0]} reads {name}, which does not exist then")
     readers = {first}
     for name in scenario.live_after(scenario.steps[: scenario.steps.index(step)]):
-        if readers.intersection(names_read(known[name].query)):
+        if readers.intersection(ir.names_read(known[name].query)):
             readers.add(name)
     if readers != replaced.keys():
         raise WorkloadError(f"{where}: replaces {first}, which {', '.join(sorted(readers))} read or are")
@@ -228,7 +202,7 @@ def _check_redefine(
         again = replace(
             known[old],
             name=new,
-            query=with_sources(known[old].query, replaced),
+            query=ir.with_sources(known[old].query, replaced),
             known_as=known[old].public_name,
         )
         if old != first and again != known[new]:
@@ -236,17 +210,19 @@ def _check_redefine(
     return replaced.keys()
 
 
-def _check_promised(statement: Dml, promises: Promises, where: str) -> None:
+def _check_promised(statement: dml.Dml, promises: Promises, where: str) -> None:
     # The first rows of any table are inserted, and OPTIMIZE changes none.
-    if not isinstance(statement, Insert | Optimize) and not promises.admits(type(statement).__name__.lower()):
+    if not isinstance(statement, dml.Insert | dml.Optimize) and not promises.admits(
+        type(statement).__name__.lower()
+    ):
         raise WorkloadError(f"{where}: the table gets no such statement, by its promises")
-    if isinstance(statement, Update) and promises.updated is not None:
+    if isinstance(statement, dml.Update) and promises.updated is not None:
         for each in statement.assignments:
-            if each.column not in promises.updated and isinstance(each.value, Literal):
+            if each.column not in promises.updated and isinstance(each.value, ir.Literal):
                 raise WorkloadError(f"{where}: {each.column} is never updated, by the promises of the table")
 
 
-def is_too_late(statement: Dml, table: Table, newest: dict[str, Value]) -> bool:
+def is_too_late(statement: dml.Dml, table: Table, newest: dict[str, Value]) -> bool:
     """Whether a statement breaks the promise about a table's clock.
 
     `newest`: the greatest value of the clock so far, by table; that of the statement is added. Statements
@@ -257,11 +233,11 @@ def is_too_late(statement: Dml, table: Table, newest: dict[str, Value]) -> bool:
         return False
     position = table.position(clock.column)
     match statement:
-        case Insert(_, rows) | Merge(_, _, rows, _, _):
+        case dml.Insert(_, rows) | dml.Merge(_, _, rows, _, _):
             written = [row[position] for row in rows]
-        case Update(_, assignments, _):
+        case dml.Update(_, assignments, _):
             literals = ((each.column, each.value) for each in assignments)
-            written = [v.value for name, v in literals if name == clock.column and isinstance(v, Literal)]
+            written = [v.value for name, v in literals if name == clock.column and isinstance(v, ir.Literal)]
         case _:
             return False
     values: list[Any] = [value for value in written if value is not None]
@@ -273,7 +249,7 @@ def is_too_late(statement: Dml, table: Table, newest: dict[str, Value]) -> bool:
 
 
 def _check_statement(
-    statement: Dml, table: Table, where: str, commit_times: set[int], newest: dict[str, Value]
+    statement: dml.Dml, table: Table, where: str, commit_times: set[int], newest: dict[str, Value]
 ) -> None:
     where = f"{where}, {type(statement).__name__} {table.name}"
     _check_promised(statement, table.promises, where)
@@ -281,34 +257,36 @@ def _check_statement(
         raise WorkloadError(f"{where}: a row is later than the promises of the table allow")
     scope = {table.name: {column.name: column.type for column in table.columns}}
 
-    def check(expr: Expr | None) -> None:
+    def check(expr: ir.Expr | None) -> None:
         if expr is not None:
             if expr.type != BOOLEAN:
                 raise WorkloadError(f"{where}: condition is not a BOOLEAN")
             check_expression(expr, scope)
 
     match statement:
-        case Insert(_, rows) | Overwrite(_, rows) | Replace(_, rows):
+        case dml.Insert(_, rows) | dml.Overwrite(_, rows) | dml.Replace(_, rows):
             _check_rows(rows, table, where)
-        case Update(_, assignments, condition):
+        case dml.Update(_, assignments, condition):
             check(condition)
             _check_assignments(assignments, scope, table, where)
-        case Delete(_, condition):
+        case dml.Delete(_, condition):
             check(condition)
-        case Merge(_, _, rows, delete_when, _):
+        case dml.Merge(_, _, rows, delete_when, _):
             _check_rows(rows, table, where)
             check(delete_when)
             _check_merge_keys(statement, table, where)
-        case Restore(_, to):
+        case dml.Restore(_, to):
             if to not in commit_times:
                 raise WorkloadError(f"{where}: no earlier commit at {to}")
-        case Truncate() | Optimize():
+        case dml.Truncate() | dml.Optimize():
             pass
         case _:
             assert_never(statement)
 
 
-def _check_assignments(assignments: tuple[Assignment, ...], scope: Scope, table: Table, where: str) -> None:
+def _check_assignments(
+    assignments: tuple[dml.Assignment, ...], scope: Scope, table: Table, where: str
+) -> None:
     names = [assignment.column for assignment in assignments]
     if len(set(names)) != len(names) or not names:
         raise WorkloadError(f"{where}: sets no column, or one twice ({', '.join(names)})")
@@ -318,7 +296,7 @@ def _check_assignments(assignments: tuple[Assignment, ...], scope: Scope, table:
         check_expression(assignment.value, scope)
 
 
-def _check_merge_keys(merge: Merge, table: Table, where: str) -> None:
+def _check_merge_keys(merge: dml.Merge, table: Table, where: str) -> None:
     names = {column.name for column in table.columns}
     if not merge.keys or any(key not in names for key in merge.keys):
         raise WorkloadError(f"{where}: keys {merge.keys} are not columns")
@@ -383,13 +361,13 @@ def _check_form(name: str, where: str) -> None:
         raise WorkloadError(f"{where}: {name!r} is no name; use lower-case letters, digits and _")
 
 
-def _names_of(query: Query) -> Iterator[str]:
+def _names_of(query: ir.Query) -> Iterator[str]:
     """Every name that is rendered: outputs, relations, aliases, CTEs, at any depth."""
-    for node in walk(query):
+    for node in ir.walk(query):
         match node:
-            case Item(_, name) | Cte(name, _) | Derived(_, name) | Exploded(alias=name):
+            case ir.Item(_, name) | ir.Cte(name, _) | ir.Derived(_, name) | ir.Exploded(alias=name):
                 yield name
-            case Named(name, alias):
+            case ir.Named(name, alias):
                 yield from (name, alias)
             case _:
                 pass

@@ -10,18 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
 from generators.given.model import ColumnValues, GivenTable
-from workload.dml import (
-    Delete,
-    Dml,
-    Insert,
-    Merge,
-    Optimize,
-    Overwrite,
-    Replace,
-    Restore,
-    Truncate,
-    Update,
-)
+from workload import dml
 from workload.query import Call, ColumnRef, Expr, Literal
 from workload.schema import ForeignKey, Table
 from workload.types import Row, Value
@@ -37,20 +26,20 @@ def key_of(row: Row, table: Table, columns: Sequence[str]) -> tuple[object, ...]
     return None if None in values else tuple(map(comparable, values))
 
 
-def after(statement: Dml, table: Table, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+def after(statement: dml.Dml, table: Table, rows: tuple[Row, ...]) -> tuple[Row, ...]:
     """The rows of a table after a statement; RESTORE is for the caller, who knows what there was."""
     match statement:
-        case Insert(_, new):
+        case dml.Insert(_, new):
             return (*rows, *new)
-        case Overwrite(_, new) | Replace(_, new):
+        case dml.Overwrite(_, new) | dml.Replace(_, new):
             return new
-        case Truncate():
+        case dml.Truncate():
             return ()
-        case Optimize() | Restore():
+        case dml.Optimize() | dml.Restore():
             return rows
-        case Delete(_, where):
+        case dml.Delete(_, where):
             return tuple(row for row in rows if not holds(where, table, row))
-        case Update(_, assignments, where):
+        case dml.Update(_, assignments, where):
             values = {table.position(each.column): each.value for each in assignments}
             return tuple(
                 tuple(_value(values[n], table, row) if n in values else value for n, value in enumerate(row))
@@ -58,7 +47,7 @@ def after(statement: Dml, table: Table, rows: tuple[Row, ...]) -> tuple[Row, ...
                 else row
                 for row in rows
             )
-        case Merge(_, keys, new, _, insert_unmatched):
+        case dml.Merge(_, keys, new, _, insert_unmatched):
             positions = [table.position(key) for key in keys]
 
             def known(row: Row) -> tuple[object, ...]:

@@ -11,19 +11,7 @@ from typing import Any
 from generators.choices import Choices
 from generators.given.contents import after, broken_promise, key_of, orphans
 from generators.given.model import ColumnValues, GivenTable, Witness, WitnessRow
-from workload.dml import (
-    Assignment,
-    Delete,
-    Dml,
-    Insert,
-    Merge,
-    Optimize,
-    Overwrite,
-    Replace,
-    Restore,
-    Truncate,
-    Update,
-)
+from workload import dml
 from workload.query import Call, ColumnRef, Expr, Literal
 from workload.schema import Clock, ForeignKey, moved
 from workload.types import BOOLEAN, NESTED, Kind, Row, Value, fits
@@ -89,26 +77,26 @@ class GivenStatements:
             self.contents.setdefault(given.table.name, ())
             self.past.setdefault(given.table.name, {})
 
-    def committed(self, statements: Sequence[Dml], at: int) -> None:
+    def committed(self, statements: Sequence[dml.Dml], at: int) -> None:
         """Notes what the tables hold after a commit that `transaction` or `initial` gave."""
         for statement in statements:
             past = self.past[statement.table]
-            if isinstance(statement, Replace):
+            if isinstance(statement, dml.Replace):
                 # RESTORE to a time before the replacement would bring back another table: never drawn.
                 past.clear()
             past[at] = self.contents[statement.table]
 
-    def initial(self, low: int, high: int) -> tuple[Dml, ...]:
+    def initial(self, low: int, high: int) -> tuple[dml.Dml, ...]:
         """The first contents of all tables, tables that others refer to first."""
-        statements: list[Dml] = []
+        statements: list[dml.Dml] = []
         for given in self.tables:
             count = self.choices.integer(*(given.rows or (low, high)))
             rows = self._rows(given, count)
             if rows:
-                self._try([Insert(given.table.name, rows)], statements, first=True)
+                self._try([dml.Insert(given.table.name, rows)], statements, first=True)
         return tuple(statements)
 
-    def witness(self) -> tuple[Dml, ...]:
+    def witness(self) -> tuple[dml.Dml, ...]:
         """A transaction that inserts the rows of a witness, with the rows that they refer to.
 
         Sometimes it leaves out a value that a condition asks for, so that this condition alone fails.
@@ -122,7 +110,7 @@ class GivenStatements:
             self._unify(witness, group, rows)
         for chain in witness.ascending:
             self._ascend(witness, chain, rows)
-        statements: list[Dml] = []
+        statements: list[dml.Dml] = []
         # Tables come after those that they refer to, and so do their rows.
         for given in self.tables:
             for each, values in zip(witness.rows, rows, strict=True):
@@ -130,13 +118,13 @@ class GivenStatements:
                     self._try(self._with_parents(given, values), statements)
         return tuple(statements)
 
-    def _with_parents(self, given: GivenTable, values: Mapping[int, Value], depth: int = 0) -> list[Dml]:
+    def _with_parents(self, given: GivenTable, values: Mapping[int, Value], depth: int = 0) -> list[dml.Dml]:
         """The INSERT of a row, after those of the rows that it refers to and that are not there.
 
         Tables may refer to each other in a circle, so this ends at some depth.
         """
         row = tuple(values[n] for n in range(len(values)))
-        inserts: list[Dml] = []
+        inserts: list[dml.Dml] = []
         for foreign in given.table.promises.foreign:
             key = key_of(row, given.table, foreign.columns)
             if foreign.table not in self.contents or key is None or depth > DEEPEST:
@@ -148,7 +136,7 @@ class GivenStatements:
                 named = zip(other.positions(foreign.referred), given.positions(foreign.columns), strict=True)
                 parent.update({to: row[of] for to, of in named})
                 inserts += self._with_parents(other, parent, depth + 1)
-        return [*inserts, Insert(given.table.name, (row,))]
+        return [*inserts, dml.Insert(given.table.name, (row,))]
 
     def _fixed(self, row: WitnessRow, *, left_out: bool) -> dict[int, Value] | None:
         """The values of a row of a witness, by position; None where its table takes no part."""
@@ -226,9 +214,9 @@ class GivenStatements:
         options = sorted((shared - held) or shared or possible[0] or {None}, key=repr)
         return self.choices.pick(options)
 
-    def transaction(self, count: int) -> tuple[Dml, ...]:
+    def transaction(self, count: int) -> tuple[dml.Dml, ...]:
         """A transaction of `count` statements, and those that foreign keys need beside them."""
-        statements: list[Dml] = []
+        statements: list[dml.Dml] = []
         for _ in range(count):
             for _ in range(ATTEMPTS):
                 given = self.choices.pick(self.tables)
@@ -237,7 +225,7 @@ class GivenStatements:
                     break
         return tuple(statements)
 
-    def _try(self, drawn: list[Dml], statements: list[Dml], *, first: bool = False) -> bool:
+    def _try(self, drawn: list[dml.Dml], statements: list[dml.Dml], *, first: bool = False) -> bool:
         """Appends drawn statements, those on referring rows after them, if every promise is kept then.
 
         `first`: they are the first rows of a table, which even one that never changes has.
@@ -259,23 +247,23 @@ class GivenStatements:
         statements.extend([*drawn, *deleted])
         return True
 
-    def _is_admitted(self, statement: Dml) -> bool:
+    def _is_admitted(self, statement: dml.Dml) -> bool:
         """Whether a table gets such statements."""
         promises = self._table(statement.table).table.promises
-        return isinstance(statement, Optimize) or promises.admits(type(statement).__name__.lower())
+        return isinstance(statement, dml.Optimize) or promises.admits(type(statement).__name__.lower())
 
-    def _after(self, statement: Dml) -> tuple[Row, ...]:
+    def _after(self, statement: dml.Dml) -> tuple[Row, ...]:
         table = self._table(statement.table)
-        if isinstance(statement, Restore):
+        if isinstance(statement, dml.Restore):
             return self.past[statement.table][statement.to]
         return after(statement, table.table, self.contents[statement.table])
 
     def _table(self, name: str) -> GivenTable:
         return next(given for given in self.tables if given.table.name == name)
 
-    def _cascade(self, name: str) -> list[Dml]:
+    def _cascade(self, name: str) -> list[dml.Dml]:
         """Deletes the rows that refer to no row of a table any more, at any depth; returns the statements."""
-        deleted: list[Dml] = []
+        deleted: list[dml.Dml] = []
         other = self._table(name).table
         for given in self.tables:
             for foreign in given.table.promises.foreign:
@@ -286,7 +274,7 @@ class GivenStatements:
                 positions = given.positions(foreign.columns)
                 for key in dict.fromkeys(tuple(row[n] for n in positions) for row in gone):
                     where = self._where(given, dict(zip(positions, key, strict=True)))
-                    deleted.append(Delete(given.table.name, where))
+                    deleted.append(dml.Delete(given.table.name, where))
                 if gone:
                     kept = tuple(row for row in rows if row not in gone)
                     self.contents[given.table.name] = kept
@@ -294,7 +282,7 @@ class GivenStatements:
                         deleted += self._cascade(given.table.name)
         return deleted
 
-    def _statement(self, given: GivenTable) -> Dml | None:
+    def _statement(self, given: GivenTable) -> dml.Dml | None:
         """A random statement on a table, which may break a promise; None where it can have none."""
         past = list(self.past[given.table.name])
         options = [
@@ -314,7 +302,7 @@ class GivenStatements:
                 return None
             kind = "update"
         if kind == "restore":
-            return Restore(given.table.name, self.choices.pick(past))
+            return dml.Restore(given.table.name, self.choices.pick(past))
         return DRAWN[kind](self, given)
 
     def _rows(self, given: GivenTable, count: int) -> tuple[Row, ...]:
@@ -416,18 +404,18 @@ class GivenStatements:
             return dict(zip(positions, self.choices.pick(keys), strict=True))
         return dict.fromkeys(nullable, None)
 
-    def insert(self, given: GivenTable) -> Dml | None:
+    def insert(self, given: GivenTable) -> dml.Dml | None:
         """INSERT of one to three rows; None where no row was drawn that may stand there."""
         rows = self._rows(given, self.choices.integer(1, 3))
-        return Insert(given.table.name, rows) if rows else None
+        return dml.Insert(given.table.name, rows) if rows else None
 
-    def overwrite(self, given: GivenTable) -> Dml:
+    def overwrite(self, given: GivenTable) -> dml.Dml:
         """INSERT OVERWRITE with old and new rows."""
-        return Overwrite(given.table.name, self._anew(given))
+        return dml.Overwrite(given.table.name, self._anew(given))
 
-    def replace(self, given: GivenTable) -> Dml:
+    def replace(self, given: GivenTable) -> dml.Dml:
         """CREATE OR REPLACE TABLE with old and new rows."""
-        return Replace(given.table.name, self._anew(given))
+        return dml.Replace(given.table.name, self._anew(given))
 
     def _anew(self, given: GivenTable) -> tuple[Row, ...]:
         """Rows for a table that is written anew; some of them are old ones."""
@@ -436,11 +424,11 @@ class GivenStatements:
         new = self._rows(given, self.choices.integer(0, 3))
         return (*kept, *new)
 
-    def delete(self, given: GivenTable) -> Dml:
+    def delete(self, given: GivenTable) -> dml.Dml:
         """DELETE of the rows that a condition picks."""
-        return Delete(given.table.name, self._condition(given))
+        return dml.Delete(given.table.name, self._condition(given))
 
-    def update(self, given: GivenTable) -> Dml | None:
+    def update(self, given: GivenTable) -> dml.Dml | None:
         """UPDATE of the columns of one or two domains; None where none may be updated."""
         assignments: dict[int, Value] = {}
         free = given.table.promises.updated
@@ -456,17 +444,17 @@ class GivenStatements:
                 assignments.update(self._referring(given, foreign, ()))
         columns = given.table.columns
         sets = tuple(
-            Assignment(columns[n].name, Literal(value, columns[n].type))
+            dml.Assignment(columns[n].name, Literal(value, columns[n].type))
             for n, value in sorted(assignments.items())
         )
         if self.choices.chance(8):
             # What is set to itself changes no row.
             position = self.choices.integer(0, len(columns) - 1)
             column = columns[position]
-            sets = (Assignment(column.name, ColumnRef(given.table.name, column.name, column.type)),)
-        return Update(given.table.name, sets, self._condition(given))
+            sets = (dml.Assignment(column.name, ColumnRef(given.table.name, column.name, column.type)),)
+        return dml.Update(given.table.name, sets, self._condition(given))
 
-    def merge(self, given: GivenTable) -> Dml | None:
+    def merge(self, given: GivenTable) -> dml.Dml | None:
         """MERGE on the first key of a table, or on its first column."""
         positions = given.key
         held = self.contents[given.table.name]
@@ -487,7 +475,7 @@ class GivenStatements:
         names = tuple(given.table.columns[n].name for n in positions)
         if not rows:
             return None
-        return Merge(given.table.name, names, tuple(rows.values()), None, self.choices.chance(70))
+        return dml.Merge(given.table.name, names, tuple(rows.values()), None, self.choices.chance(70))
 
     def _condition(self, given: GivenTable) -> Expr | None:
         """A random WHERE about a row that is there, or about a value."""
@@ -525,14 +513,14 @@ class GivenStatements:
         return Call(function, (ref, Literal(value, column.type)), BOOLEAN)
 
 
-DRAWN: Mapping[str, Callable[[GivenStatements, GivenTable], Dml | None]] = {
+DRAWN: Mapping[str, Callable[[GivenStatements, GivenTable], dml.Dml | None]] = {
     "insert": GivenStatements.insert,
     "update": GivenStatements.update,
     "delete": GivenStatements.delete,
     "merge": GivenStatements.merge,
-    "truncate": lambda draw, given: Truncate(given.table.name),
+    "truncate": lambda draw, given: dml.Truncate(given.table.name),
     "overwrite": GivenStatements.overwrite,
-    "optimize": lambda draw, given: Optimize(given.table.name),
+    "optimize": lambda draw, given: dml.Optimize(given.table.name),
     "replace": GivenStatements.replace,
     "restore": lambda draw, given: None,
 }

@@ -5,16 +5,8 @@ from __future__ import annotations
 from generators.builder import ScenarioBuilder, source_of
 from generators.domains import TableSketch
 from generators.intents.script import Script, act, column, insert, key, script, set_value
+from generators.queries import relations
 from generators.queries.expressions import Term, call, constant
-from generators.queries.relations import (
-    COUNT_STAR,
-    FromClause,
-    Generated,
-    joined,
-    read,
-    scope_of,
-    select,
-)
 from workload.dml import Delete, Insert
 from workload.query import Aggregate, AggregateFunction, Call, Derived, JoinKind, Literal
 from workload.types import BOOLEAN, INT, STRING
@@ -43,30 +35,32 @@ def many_rows(b: ScenarioBuilder) -> Script:
     )
 
 
-def _source(b: ScenarioBuilder, table: TableSketch, rows: int) -> FromClause:
-    return read(source_of(table, rows), b.queries.alias())
+def _source(b: ScenarioBuilder, table: TableSketch, rows: int) -> relations.FromClause:
+    return relations.read(source_of(table, rows), b.queries.alias())
 
 
-def _copy(b: ScenarioBuilder, table: TableSketch, rows: int) -> Generated:
+def _copy(b: ScenarioBuilder, table: TableSketch, rows: int) -> relations.Generated:
     source = _source(b, table, rows)
-    return select(source, source.scope, call("ge", BOOLEAN, source.scope[0], constant(0, INT)).expr)
+    return relations.select(source, source.scope, call("ge", BOOLEAN, source.scope[0], constant(0, INT)).expr)
 
 
-def _groups(b: ScenarioBuilder, table: TableSketch, rows: int) -> Generated:
+def _groups(b: ScenarioBuilder, table: TableSketch, rows: int) -> relations.Generated:
     source = _source(b, table, rows)
     greatest = Term(Aggregate(AggregateFunction.MAX, source.scope[1].expr, False, INT))
     keys = [source.scope[0], source.scope[2]]
-    return select(source, [*keys, greatest, Term(COUNT_STAR)], group_by=keys)
+    return relations.select(source, [*keys, greatest, Term(relations.COUNT_STAR)], group_by=keys)
 
 
-def _matches(b: ScenarioBuilder, table: TableSketch, rows: int) -> Generated:
+def _matches(b: ScenarioBuilder, table: TableSketch, rows: int) -> relations.Generated:
     """The rows with the keys of a small table, and those without a match too if the join is a left one."""
     few = b.choices.pick(b.tables)
-    keys = read(b.source(few.name), b.queries.alias())
-    small = select(keys, [Term(keys.scope[0].expr)], distinct=True)
+    keys = relations.read(b.source(few.name), b.queries.alias())
+    small = relations.select(keys, [Term(keys.scope[0].expr)], distinct=True)
     alias = b.queries.alias()
-    derived = FromClause(Derived(small.query, alias), scope_of(alias, small.columns), 8)
+    derived = relations.FromClause(Derived(small.query, alias), relations.scope_of(alias, small.columns), 8)
     source = _source(b, table, rows)
     kind = b.choices.pick((JoinKind.INNER, JoinKind.LEFT))
     condition = call("eq", BOOLEAN, source.scope[0], derived.scope[0]).expr
-    return select(joined(kind, source, derived, condition), [*source.scope[:3], derived.scope[0]])
+    return relations.select(
+        relations.joined(kind, source, derived, condition), [*source.scope[:3], derived.scope[0]]
+    )

@@ -25,17 +25,8 @@ from generators.queries.expressions import Term, call, constant
 from generators.queries.queries import never_false
 from generators.queries.relations import COUNT_STAR, joined, select
 from generators.queries.windows import UNORDERED
+from workload import query as ir
 from workload.dml import Delete
-from workload.query import (
-    Aggregate,
-    AggregateFunction,
-    Expr,
-    JoinKind,
-    OrderKey,
-    Select,
-    Window,
-    WindowFunction,
-)
 from workload.types import BIGINT, BOOLEAN, INT
 
 
@@ -48,11 +39,11 @@ def member_by_two_columns(b: ScenarioBuilder) -> Script:
     values = call("eq", BOOLEAN, rows.scope[1], others.scope[1]).expr
     match b.choices.weighted(((5, "not in"), (2, "in"), (3, "tied"))):
         case "not in":
-            kind, on, written = JoinKind.ANTI, [never_false(keys), never_false(values)], r"\) NOT IN \("
+            kind, on, written = ir.JoinKind.ANTI, [never_false(keys), never_false(values)], r"\) NOT IN \("
         case "in":
-            kind, on, written = JoinKind.SEMI, [keys, values], r", [^()]*\) IN \("
+            kind, on, written = ir.JoinKind.SEMI, [keys, values], r", [^()]*\) IN \("
         case _:
-            kind, on, written = JoinKind.ANTI, [never_false(values), keys], r" NOT IN \(SELECT .* WHERE "
+            kind, on, written = ir.JoinKind.ANTI, [never_false(values), keys], r" NOT IN \(SELECT .* WHERE "
     source = joined(kind, rows, others, call("and", BOOLEAN, *map(Term, on)).expr)
     target = shapes.define(b, select(source, rows.scope[:3]), written)
     name = left.columns[1].name
@@ -79,7 +70,7 @@ def marked_by_unknown(b: ScenarioBuilder) -> Script:
     groups = select(others, [others.scope[0], Term(COUNT_STAR, 4)], group_by=others.scope[:1])
     beside = shapes.read_under(b, groups)
     on = call("eq", BOOLEAN, rows.scope[0], beside.scope[0]).expr
-    source = joined(JoinKind.LEFT, rows, beside, on)
+    source = joined(ir.JoinKind.LEFT, rows, beside, on)
     found = call(b.choices.pick(("is_not_null", "is_null")), BOOLEAN, beside.scope[1])
     target = shapes.define(b, select(source, [*rows.scope[:2], found]), r" IN \(SELECT ")
     k = key(b)
@@ -99,10 +90,10 @@ def member_of_groups(b: ScenarioBuilder) -> Script:
     """
     left, right = shapes.two_tables(b)
     rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
-    kind = b.choices.pick((JoinKind.SEMI, JoinKind.ANTI))
+    kind = b.choices.pick((ir.JoinKind.SEMI, ir.JoinKind.ANTI))
     inner, most = others.scope[0], constant(b.choices.integer(1, 2), BIGINT)
     if b.choices.chance(40):
-        greatest = Term(Aggregate(AggregateFunction.MAX, inner.expr, False, INT), inner.digits)
+        greatest = Term(ir.Aggregate(ir.AggregateFunction.MAX, inner.expr, False, INT), inner.digits)
         least = constant(b.choices.integer(0, 2), INT)
         having = b.choices.pick(
             (
@@ -113,7 +104,7 @@ def member_of_groups(b: ScenarioBuilder) -> Script:
         )
         groups = select(others, [Term(COUNT_STAR, 4)], group_by=[], having=having.expr)
         beside = shapes.read_under(b, groups)
-        on: Expr = constant(True, BOOLEAN).expr
+        on: ir.Expr = constant(True, BOOLEAN).expr
     else:
         groups = select(others, [inner, Term(COUNT_STAR, 4)], group_by=[inner])
         beside = shapes.read_under(b, groups)
@@ -152,7 +143,7 @@ def value_of_one_row(b: ScenarioBuilder) -> Script:
     beside = shapes.read_under(b, groups)
     one = groups.rows == 1
     on = constant(True, BOOLEAN) if one else call("eq", BOOLEAN, rows.scope[0], beside.scope[0])
-    source = joined(JoinKind.LEFT, rows, beside, on.expr)
+    source = joined(ir.JoinKind.LEFT, rows, beside, on.expr)
     target = shapes.define(b, select(source, [*rows.scope[:2], *beside.scope]), written)
     k = key(b)
     return script(
@@ -176,16 +167,16 @@ def first_rows_of_each(b: ScenarioBuilder) -> Script:
         others.scope[0],
         [t for t in others.scope[1:] if t.type.kind not in UNORDERED and t.key][:2],
     )
-    order = tuple(OrderKey(term.expr, b.choices.chance(40)) for term in shown)
-    place = Term(Window(WindowFunction.ROW_NUMBER, (), (inner.expr,), order, None, INT))
+    order = tuple(ir.OrderKey(term.expr, b.choices.chance(40)) for term in shown)
+    place = Term(ir.Window(ir.WindowFunction.ROW_NUMBER, (), (inner.expr,), order, None, INT))
     skipped, count = b.choices.pick((0, 1, 1, 2)), b.choices.integer(1, 2)
     within = call("le", BOOLEAN, place, constant(skipped + count, INT))
     if skipped:
         within = call("and", BOOLEAN, within, call("gt", BOOLEAN, place, constant(skipped, INT)))
     block = select(others, [inner, *shown])
-    assert isinstance(block.query, Select)
+    assert isinstance(block.query, ir.Select)
     beside = shapes.read_under(b, replace(block, query=replace(block.query, qualify=within.expr), rows=8))
-    kind = b.choices.pick((JoinKind.INNER, JoinKind.LEFT))
+    kind = b.choices.pick((ir.JoinKind.INNER, ir.JoinKind.LEFT))
     source = joined(kind, rows, beside, shapes.on_keys(rows, beside))
     target = shapes.define(
         b, select(source, [*rows.scope[:2], *beside.scope[1:]]), r"LATERAL \(SELECT .* LIMIT "

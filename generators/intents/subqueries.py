@@ -12,18 +12,8 @@ from generators.queries.expressions import Term, call, constant, predicate
 from generators.queries.queries import never_false
 from generators.queries.relations import COUNT_STAR, FromClause, Generated, joined, scope_of, select
 from generators.queries.windows import UNORDERED
+from workload import query as ir
 from workload.dml import Insert
-from workload.query import (
-    Aggregate,
-    AggregateFunction,
-    Derived,
-    Expr,
-    JoinKind,
-    OrderKey,
-    Select,
-    Window,
-    WindowFunction,
-)
 from workload.types import BOOLEAN, INT
 
 
@@ -58,9 +48,12 @@ def member_with_several_matches(b: ScenarioBuilder) -> Script:
     left, right = shapes.two_tables(b)
     k = key(b)
     rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
-    on, kind = shapes.on_keys(rows, others), b.choices.pick((JoinKind.SEMI, JoinKind.ANTI, JoinKind.ANTI))
+    on, kind = (
+        shapes.on_keys(rows, others),
+        b.choices.pick((ir.JoinKind.SEMI, ir.JoinKind.ANTI, ir.JoinKind.ANTI)),
+    )
     also = _second_comparison(b, rows, others) if b.choices.chance(30) else None
-    if kind is JoinKind.ANTI and b.choices.chance(50):
+    if kind is ir.JoinKind.ANTI and b.choices.chance(50):
         on, also = never_false(on), None if also is None else never_false(also)
     if also is not None:
         on = call("and", BOOLEAN, Term(on), Term(also)).expr
@@ -88,29 +81,29 @@ def _beside_extreme(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -
     """The rows of one table with those of another that have its least or greatest key: a value in ON."""
     rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
     again, alias = shapes.reading(b, right.name), b.queries.alias()
-    function = b.choices.pick((AggregateFunction.MAX, AggregateFunction.MIN))
+    function = b.choices.pick((ir.AggregateFunction.MAX, ir.AggregateFunction.MIN))
     key_ = again.scope[0]
-    most = Term(Aggregate(function, key_.expr, False, key_.type), key_.digits, key_.key)
+    most = Term(ir.Aggregate(function, key_.expr, False, key_.type), key_.digits, key_.key)
     end = select(again, [most], group_by=[])
-    value = FromClause(Derived(end.query, alias), scope_of(alias, end.columns), 1)
+    value = FromClause(ir.Derived(end.query, alias), scope_of(alias, end.columns), 1)
     compared = call(b.choices.pick(("eq", "ge", "lt")), BOOLEAN, others.scope[0], value.scope[0]).expr
-    chosen = select(joined(JoinKind.CROSS, others, value, None), others.scope, compared)
+    chosen = select(joined(ir.JoinKind.CROSS, others, value, None), others.scope, compared)
     return shapes.define(b, _beside(b, rows, chosen))
 
 
 def _beside(b: ScenarioBuilder, rows: FromClause, others: Generated) -> Generated:
     """Rows with those of a query that have their key, in a left or a right join."""
     alias = b.queries.alias()
-    beside = FromClause(Derived(others.query, alias), scope_of(alias, others.columns), 8)
+    beside = FromClause(ir.Derived(others.query, alias), scope_of(alias, others.columns), 8)
     on = shapes.on_keys(rows, beside)
     if b.choices.chance(30):
-        source = joined(JoinKind.RIGHT, beside, rows, on)
+        source = joined(ir.JoinKind.RIGHT, beside, rows, on)
     else:
-        source = joined(JoinKind.LEFT, rows, beside, on)
+        source = joined(ir.JoinKind.LEFT, rows, beside, on)
     return select(source, [*b.choices.subset(rows.scope, 1, 2), *b.choices.subset(beside.scope, 1, 2)])
 
 
-def _second_comparison(b: ScenarioBuilder, rows: FromClause, others: FromClause) -> Expr | None:
+def _second_comparison(b: ScenarioBuilder, rows: FromClause, others: FromClause) -> ir.Expr | None:
     """An equation of two columns other than the keys, so that IN compares two columns; None for no pair."""
     sure = [[term for term in side.scope[1:] if term.key] for side in (rows, others)]
     pairs = [(one, other) for one in sure[0] for other in sure[1] if one.type == other.type]
@@ -122,13 +115,13 @@ def _with_first_rows(b: ScenarioBuilder, left: TableSketch, right: TableSketch) 
     rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
     inner = others.scope[0]
     shown = b.choices.subset([t for t in others.scope[1:] if t.key and t.type.kind not in UNORDERED], 0, 2)
-    order = tuple(OrderKey(term.expr, b.choices.chance(40)) for term in shown or [inner])
-    place = Window(WindowFunction.ROW_NUMBER, (), (inner.expr,), order, None, INT)
+    order = tuple(ir.OrderKey(term.expr, b.choices.chance(40)) for term in shown or [inner])
+    place = ir.Window(ir.WindowFunction.ROW_NUMBER, (), (inner.expr,), order, None, INT)
     within = call("le", BOOLEAN, Term(place), constant(b.choices.integer(1, 2), INT)).expr
     block, alias = select(others, [inner, *shown], b.queries.sometimes(others, 25)), b.queries.alias()
-    assert isinstance(block.query, Select)
-    first = Derived(replace(block.query, qualify=within), alias)
-    kind = b.choices.pick((JoinKind.INNER, JoinKind.LEFT))
+    assert isinstance(block.query, ir.Select)
+    first = ir.Derived(replace(block.query, qualify=within), alias)
+    kind = b.choices.pick((ir.JoinKind.INNER, ir.JoinKind.LEFT))
     beside = FromClause(first, scope_of(alias, block.columns), 8)
     source = joined(kind, rows, beside, shapes.on_keys(rows, beside))
     return shapes.define(b, select(source, [*b.choices.subset(rows.scope, 1, 2), *beside.scope[1:]]))
@@ -145,14 +138,14 @@ def _groups_with_members(b: ScenarioBuilder, left: TableSketch, right: TableSket
     if greatest:
         by = [term for term in rows.scope[1:] if term.key and term.type.kind not in UNORDERED]
         keys = b.choices.subset(by, 0, 1)
-        shown.insert(0, Term(Aggregate(AggregateFunction.MAX, inner.expr, False, INT), inner.digits))
+        shown.insert(0, Term(ir.Aggregate(ir.AggregateFunction.MAX, inner.expr, False, INT), inner.digits))
     groups = select(rows, [*keys, *shown], group_by=keys)
     alias = b.queries.alias()
-    beside = FromClause(Derived(groups.query, alias), scope_of(alias, groups.columns), 8)
+    beside = FromClause(ir.Derived(groups.query, alias), scope_of(alias, groups.columns), 8)
     compared = beside.scope[len(keys)] if greatest else beside.scope[0]
-    kind = b.choices.pick((JoinKind.SEMI, JoinKind.ANTI))
+    kind = b.choices.pick((ir.JoinKind.SEMI, ir.JoinKind.ANTI))
     on = call("eq", BOOLEAN, compared, others.scope[0]).expr
-    if kind is JoinKind.ANTI and b.choices.chance(50):
+    if kind is ir.JoinKind.ANTI and b.choices.chance(50):
         on = never_false(on)
     return shapes.define(b, select(joined(kind, beside, others, on), beside.scope))
 
@@ -166,17 +159,17 @@ def _groups_beside_a_total(b: ScenarioBuilder, left: TableSketch, right: TableSk
         key_ = side.scope[0]
         value = Term(COUNT_STAR, 4)
         if not count:
-            function = b.choices.pick((AggregateFunction.MAX, AggregateFunction.MIN))
-            value = Term(Aggregate(function, key_.expr, False, INT), key_.digits)
+            function = b.choices.pick((ir.AggregateFunction.MAX, ir.AggregateFunction.MIN))
+            value = Term(ir.Aggregate(function, key_.expr, False, INT), key_.digits)
         block, alias = select(side, [*by, value], group_by=by), b.queries.alias()
-        sides.append(FromClause(Derived(block.query, alias), scope_of(alias, block.columns), 4))
+        sides.append(FromClause(ir.Derived(block.query, alias), scope_of(alias, block.columns), 4))
     groups, total = sides
     mine, other = groups.scope[-1], total.scope[0]
     shown = [*groups.scope, *b.choices.subset([other], 0, 1)]
     condition = None
     if len(shown) == len(groups.scope) or b.choices.chance(50):
         condition = call(b.choices.pick(("le", "lt", "ge", "eq")), BOOLEAN, mine, other).expr
-    return shapes.define(b, select(joined(JoinKind.CROSS, groups, total, None), shown, condition))
+    return shapes.define(b, select(joined(ir.JoinKind.CROSS, groups, total, None), shown, condition))
 
 
 def _beside_groups(b: ScenarioBuilder, left: TableSketch, right: TableSketch, *, exists: bool) -> str:
@@ -186,9 +179,9 @@ def _beside_groups(b: ScenarioBuilder, left: TableSketch, right: TableSketch, *,
     value = Term(COUNT_STAR, 4) if exists else b.queries.aggregate(others)
     groups = select(others, [inner, value], b.queries.sometimes(others, 15), group_by=[inner])
     alias = b.queries.alias()
-    beside = FromClause(Derived(groups.query, alias), scope_of(alias, groups.columns), 8)
+    beside = FromClause(ir.Derived(groups.query, alias), scope_of(alias, groups.columns), 8)
     tie = call("eq", BOOLEAN, first, beside.scope[0]).expr
-    source = joined(JoinKind.LEFT, rows, beside, tie)
+    source = joined(ir.JoinKind.LEFT, rows, beside, tie)
     found, condition = beside.scope[1], None
     if exists:
         found = call(b.choices.pick(("is_not_null", "is_null")), BOOLEAN, found)

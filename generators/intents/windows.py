@@ -23,16 +23,7 @@ from generators.queries.expressions import Term, call, constant
 from generators.queries.grouping_sets import grouping_sets
 from generators.queries.relations import FromClause, Generated, scope_of, select, summed_type
 from generators.queries.windows import UNORDERED, Order, Windows
-from workload.query import (
-    Aggregate,
-    AggregateFunction,
-    Derived,
-    Expr,
-    OrderKey,
-    Select,
-    Window,
-    WindowFunction,
-)
+from workload import query as ir
 from workload.types import BIGINT, BOOLEAN, INT, Value
 
 
@@ -68,7 +59,7 @@ def running_values(b: ScenarioBuilder) -> Script:
     partitioned = b.choices.chance(60)
     order_by = first if partitioned else k
     descending = b.choices.chance(50)
-    order = (OrderKey(order_by.expr, descending),)
+    order = (ir.OrderKey(order_by.expr, descending),)
     partition = (k.expr,) if partitioned else ()
     windows = Windows(b.queries, source, [k, first, value], None)
     functions = [_running_value(b, windows, value, partition, order) for _ in range(b.choices.integer(1, 3))]
@@ -99,24 +90,24 @@ def _running_value(
     b: ScenarioBuilder,
     windows: Windows,
     value: Term,
-    partition: tuple[Expr, ...],
-    order: tuple[OrderKey, ...],
+    partition: tuple[ir.Expr, ...],
+    order: tuple[ir.OrderKey, ...],
 ) -> Term:
     """MIN, MAX, SUM or COUNT of a column up to each row, or its rank."""
     function = b.choices.weighted(
         ((3, "MIN"), (3, "MAX"), (6, "SUM"), (1, "COUNT"), (1, "COUNT_STAR"), (2, "RANK"))
     )
     if function == "RANK":
-        return Term(Window(WindowFunction.RANK, (), partition, order, None, INT), windows.growth)
+        return Term(ir.Window(ir.WindowFunction.RANK, (), partition, order, None, INT), windows.growth)
     if function == "SUM" and summed_type(value, windows.growth) is not None:
         source = windows.source
-        term = b.queries.sum_or_average(source, AggregateFunction.SUM, value, windows.growth, False)
+        term = b.queries.sum_or_average(source, ir.AggregateFunction.SUM, value, windows.growth, False)
     elif function in ("COUNT", "COUNT_STAR"):
         arg = value.expr if function == "COUNT" else None
-        term = Term(Aggregate(AggregateFunction[function], arg, False, BIGINT), windows.growth)
+        term = Term(ir.Aggregate(ir.AggregateFunction[function], arg, False, BIGINT), windows.growth)
     else:
-        named = AggregateFunction.MAX if function == "SUM" else AggregateFunction[function]
-        term = replace(value, expr=Aggregate(named, value.expr, False, value.type))
+        named = ir.AggregateFunction.MAX if function == "SUM" else ir.AggregateFunction[function]
+        term = replace(value, expr=ir.Aggregate(named, value.expr, False, value.type))
     return windows.over(term, partition, order, None)
 
 
@@ -174,7 +165,7 @@ def _places(b: ScenarioBuilder, source: FromClause, *, partitioned: bool) -> Gen
     first, *rest = source.scope
     cut = rest if partitioned else []
     keys = [first, *(term for term in rest if term not in cut)]
-    order = tuple(OrderKey(term.expr, b.choices.chance(30)) for term in keys)
+    order = tuple(ir.OrderKey(term.expr, b.choices.chance(30)) for term in keys)
     total = Order(tuple(term.expr for term in cut), order)
     windows = Windows(b.queries, source, source.scope, total)
     functions: list[Term] = [windows.place(total) for _ in range(b.choices.integer(1, 2))]
@@ -185,14 +176,14 @@ def _running(b: ScenarioBuilder, source: FromClause, *, partitioned: bool) -> Ge
     """The rows with one or two aggregates of the rows up to each one, and sometimes their rank."""
     first, *rest = source.scope
     partition = tuple(term.expr for term in rest) if partitioned else ()
-    order = (OrderKey(first.expr, b.choices.chance(30)),)
+    order = (ir.OrderKey(first.expr, b.choices.chance(30)),)
     windows = Windows(b.queries, source, source.scope, None)
     functions = [
         windows.over(windows.simple_aggregate(), partition, order, None)
         for _ in range(b.choices.integer(1, 2))
     ]
     if b.choices.chance(30):
-        rank = Window(WindowFunction.RANK, (), partition, order, None, INT)
+        rank = ir.Window(ir.WindowFunction.RANK, (), partition, order, None, INT)
         functions.append(Term(rank, windows.growth))
     return select(source, [*source.scope, *functions])
 
@@ -201,8 +192,8 @@ def _filtered(b: ScenarioBuilder, block: Generated, k: Term) -> Generated:
     """Some of the rows of a block, by its key: a filter above the window functions."""
     alias = b.queries.alias()
     scope = scope_of(alias, block.columns)
-    assert isinstance(block.query, Select)
+    assert isinstance(block.query, ir.Select)
     wanted = call(
         b.choices.pick(("ne", "gt", "le")), BOOLEAN, scope[0], constant(b.choices.integer(0, 3), k.type)
     )
-    return select(FromClause(Derived(block.query, alias), scope, block.rows), scope, wanted.expr)
+    return select(FromClause(ir.Derived(block.query, alias), scope, block.rows), scope, wanted.expr)

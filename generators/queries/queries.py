@@ -28,31 +28,9 @@ from generators.queries.relations import (
 )
 from generators.queries.stacked import stacked
 from generators.queries.windows import UNORDERED, windowed_groups, windowed_rows
+from workload import query as ir
 from workload.operators import SET_OPERATIONS, Operator
 from workload.orders import leaves_ties
-from workload.query import (
-    Aggregate,
-    AggregateFunction,
-    Call,
-    ColumnRef,
-    Cte,
-    Derived,
-    Except,
-    ExceptAll,
-    Expr,
-    Intersect,
-    IntersectAll,
-    JoinKind,
-    Limited,
-    Literal,
-    Query,
-    Select,
-    SortKey,
-    Union,
-    UnionAll,
-    With,
-    subexpressions,
-)
 from workload.types import BIGINT, BITS, BOOLEAN, DOUBLE, INT, NESTED, Kind, decimal
 
 
@@ -65,14 +43,14 @@ class QueryWeights:
     """
 
     depth: int = 2
-    joins: tuple[tuple[int, JoinKind], ...] = (
-        (4, JoinKind.INNER),
-        (3, JoinKind.LEFT),
-        (2, JoinKind.RIGHT),
-        (2, JoinKind.FULL),
-        (1, JoinKind.CROSS),
-        (2, JoinKind.SEMI),
-        (2, JoinKind.ANTI),
+    joins: tuple[tuple[int, ir.JoinKind], ...] = (
+        (4, ir.JoinKind.INNER),
+        (3, ir.JoinKind.LEFT),
+        (2, ir.JoinKind.RIGHT),
+        (2, ir.JoinKind.FULL),
+        (1, ir.JoinKind.CROSS),
+        (2, ir.JoinKind.SEMI),
+        (2, ir.JoinKind.ANTI),
     )
     relations: tuple[tuple[int, int], ...] = ((4, 1), (5, 2), (2, 3))
     shapes: tuple[tuple[int, str], ...] = (
@@ -124,33 +102,33 @@ NESTED_SHAPES = frozenset(SHAPES[operator] for operator in SET_OPERATIONS) | {
 }
 """Shapes that hold other queries, and so are drawn only where the depth allows it."""
 
-DIFFERENCES: Sequence[tuple[int, type[ExceptAll | Except | IntersectAll | Intersect]]] = (
-    (3, ExceptAll),
-    (2, Except),
-    (2, IntersectAll),
-    (2, Intersect),
+DIFFERENCES: Sequence[tuple[int, type[ir.ExceptAll | ir.Except | ir.IntersectAll | ir.Intersect]]] = (
+    (3, ir.ExceptAll),
+    (2, ir.Except),
+    (2, ir.IntersectAll),
+    (2, ir.Intersect),
 )
 
 EXACTLY_AVERAGED = 12
 """Digits from which Spark averages a DECIMAL exactly; one of fewer it averages as a DOUBLE."""
 
-AGGREGATES: Sequence[tuple[int, AggregateFunction]] = (
-    (3, AggregateFunction.COUNT_STAR),
-    (2, AggregateFunction.COUNT),
-    (4, AggregateFunction.SUM),
-    (2, AggregateFunction.AVG),
-    (3, AggregateFunction.MIN),
-    (3, AggregateFunction.MAX),
+AGGREGATES: Sequence[tuple[int, ir.AggregateFunction]] = (
+    (3, ir.AggregateFunction.COUNT_STAR),
+    (2, ir.AggregateFunction.COUNT),
+    (4, ir.AggregateFunction.SUM),
+    (2, ir.AggregateFunction.AVG),
+    (3, ir.AggregateFunction.MIN),
+    (3, ir.AggregateFunction.MAX),
 )
 
 
-def never_false(condition: Expr) -> Expr:
+def never_false(condition: ir.Expr) -> ir.Expr:
     """The condition of an anti join as NOT IN has it: a row goes too where the comparison is NULL."""
     match condition:
-        case Call("and", (first, rest), _):
-            return Call("and", (never_false(first), rest), BOOLEAN)
+        case ir.Call("and", (first, rest), _):
+            return ir.Call("and", (never_false(first), rest), BOOLEAN)
         case _:
-            return Call("not", (Call("is_false", (condition,), BOOLEAN),), BOOLEAN)
+            return ir.Call("not", (ir.Call("is_false", (condition,), BOOLEAN),), BOOLEAN)
 
 
 @dataclass(slots=True)
@@ -193,10 +171,10 @@ class QueryGenerator:
         # Rows are matched by all their columns.
         source = replace(source, scope=[term for term in source.scope if term.key])
         first = self.plain(source, self.sometimes(source, 30), distinct=False)
-        assert isinstance(first.query, Select)
+        assert isinstance(first.query, ir.Select)
         if any(not column.key for column in first.columns):
             return first
-        second: Query = replace(first.query, where=self.sometimes(source, 80))
+        second: ir.Query = replace(first.query, where=self.sometimes(source, 80))
         if self.choices.chance(60):
             other = self.alike(self.from_clause(sources, 0), first.columns)
             second = second if other is None else other.query
@@ -222,10 +200,10 @@ class QueryGenerator:
         rest, order = list(block.columns), []
         while rest:
             column = rest.pop(self.choices.integer(0, len(rest) - 1))
-            order.append(SortKey(column.name, self.choices.chance(50)))
+            order.append(ir.SortKey(column.name, self.choices.chance(50)))
         offset = self.choices.integer(1, 2) if self.choices.chance(25) else 0
         count = 0 if self.choices.chance(4) else self.choices.integer(1, 4)
-        limited = Limited(block.query, tuple(order), count, offset)
+        limited = ir.Limited(block.query, tuple(order), count, offset)
         if self.choices.chance(50):
             while len(limited.order) > 1 and not leaves_ties(
                 shorter := replace(limited, order=limited.order[:-1])
@@ -240,7 +218,7 @@ class QueryGenerator:
             return None
         return select(source, [self.choices.pick(terms) for terms in usable], self.sometimes(source, 30))
 
-    def sometimes(self, source: FromClause, percent: int, *, depth: int = 1) -> Expr | None:
+    def sometimes(self, source: FromClause, percent: int, *, depth: int = 1) -> ir.Expr | None:
         """A random condition over a FROM clause in so many percent of the cases, else None."""
         if not self.choices.chance(percent):
             return None
@@ -281,8 +259,8 @@ class QueryGenerator:
             if rows > self.weights.max_rows * 4:
                 break
             kind = self.choices.weighted(self.weights.joins)
-            if kind is JoinKind.CROSS and rows > self.weights.max_rows:
-                kind = JoinKind.INNER
+            if kind is ir.JoinKind.CROSS and rows > self.weights.max_rows:
+                kind = ir.JoinKind.INNER
             clause = self.join(kind, clause, right)
         return self.with_elements(clause)
 
@@ -297,18 +275,18 @@ class QueryGenerator:
         alias = self.alias()
         if depth > 0 and self.choices.chance(self.weights.derived_percent):
             inner = self.query(sources, depth - 1)
-            derived = Derived(inner.query, alias)
+            derived = ir.Derived(inner.query, alias)
             return self.with_elements(FromClause(derived, scope_of(alias, inner.columns), inner.rows))
         return self.with_elements(read(self.choices.pick(sources), alias))
 
-    def join(self, kind: JoinKind, left: FromClause, right: FromClause) -> FromClause:
+    def join(self, kind: ir.JoinKind, left: FromClause, right: FromClause) -> FromClause:
         """A join of two FROM clauses, on a condition that usually equates two columns."""
-        condition = None if kind is JoinKind.CROSS else self.condition(left.scope, right.scope)
-        if kind is JoinKind.ANTI and condition is not None and self.choices.chance(40):
+        condition = None if kind is ir.JoinKind.CROSS else self.condition(left.scope, right.scope)
+        if kind is ir.JoinKind.ANTI and condition is not None and self.choices.chance(40):
             condition = never_false(condition)
         return joined(kind, left, right, condition)
 
-    def condition(self, left: list[Term], right: list[Term]) -> Expr:
+    def condition(self, left: list[Term], right: list[Term]) -> ir.Expr:
         """An ON condition: usually an equality, sometimes with a second conjunct."""
         sure = [[term for term in side if term.key and term.type != BOOLEAN] for side in (left, right)]
         pairs = [(a, b) for a in sure[0] for b in sure[1] if a.type == b.type]
@@ -334,23 +312,23 @@ class QueryGenerator:
             condition = call("and", BOOLEAN, condition, second)
         return condition.expr
 
-    def windowed(self, source: FromClause, where: Expr | None) -> Generated:
+    def windowed(self, source: FromClause, where: ir.Expr | None) -> Generated:
         """Window functions over rows, or over groups."""
         keys = self.keys(source) if self.choices.chance(30) else []
         return windowed_groups(self, source, where, keys) if keys else windowed_rows(self, source, where)
 
-    def plain(self, source: FromClause, where: Expr | None, *, distinct: bool = False) -> Generated:
+    def plain(self, source: FromClause, where: ir.Expr | None, *, distinct: bool = False) -> Generated:
         """A projection to one to five terms, DISTINCT if so wanted; at least one of them is a column."""
         usable = [term for term in source.scope if term.key] if distinct else source.scope
         terms = self.choices.subset(usable, 1, 3) or [expressions.literal(self.choices, INT)]
         for _ in range(self.choices.integer(0, 1)):
             type_ = self.choices.pick(usable).type if usable else INT
             terms.append(expressions.expression(self.choices, usable, type_, 2))
-        if not any(isinstance(term.expr, ColumnRef) for term in terms) and usable:
+        if not any(isinstance(term.expr, ir.ColumnRef) for term in terms) and usable:
             terms.append(self.choices.pick(usable))
         return select(source, terms, where, distinct=distinct)
 
-    def grouped(self, source: FromClause, where: Expr | None) -> Generated:
+    def grouped(self, source: FromClause, where: ir.Expr | None) -> Generated:
         """GROUP BY one to three keys, columns or expressions."""
         keys = self.keys(source)
         if not keys:
@@ -365,13 +343,13 @@ class QueryGenerator:
         keys = self.choices.subset(usable, 1, 2)
         if self.choices.chance(20):
             computed = expressions.expression(self.choices, usable, self.choices.pick(usable).type, 1)
-            reads_column = any(isinstance(part, ColumnRef) for part in subexpressions(computed.expr))
+            reads_column = any(isinstance(part, ir.ColumnRef) for part in ir.subexpressions(computed.expr))
             if computed.key and reads_column and computed not in keys:
                 keys.append(computed)
         return keys
 
     def aggregated(
-        self, source: FromClause, where: Expr | None, keys: tuple[Term, ...], count: int
+        self, source: FromClause, where: ir.Expr | None, keys: tuple[Term, ...], count: int
     ) -> Generated:
         """`count` aggregates over groups, or over all rows if there are no keys; sometimes with HAVING."""
         aggregates = [self.aggregate(source) for _ in range(count)]
@@ -398,9 +376,9 @@ class QueryGenerator:
         function = self.choices.weighted(AGGREGATES)
         growth = max(source.rows, 2).bit_length()
         distinct = self.choices.chance(20)
-        if function is AggregateFunction.COUNT_STAR:
+        if function is ir.AggregateFunction.COUNT_STAR:
             return Term(COUNT_STAR, growth)
-        if function in (AggregateFunction.SUM, AggregateFunction.AVG):
+        if function in (ir.AggregateFunction.SUM, ir.AggregateFunction.AVG):
             if summable := [term for term in source.scope if summed_type(term, growth) is not None]:
                 return self.sum_or_average(source, function, self.choices.pick(summable), growth, distinct)
             return Term(COUNT_STAR, growth)
@@ -410,13 +388,13 @@ class QueryGenerator:
         arg = self.choices.pick(candidates)
         if self.choices.chance(20):
             arg = expressions.expression(self.choices, source.scope, arg.type, 1)
-        if function is AggregateFunction.COUNT:
+        if function is ir.AggregateFunction.COUNT:
             if self.choices.chance(30):
                 arg = self.where_true(source, arg if self.choices.chance(50) else constant(1, INT))
-            return Term(Aggregate(function, arg.expr, distinct, BIGINT), growth, arg.key)
+            return Term(ir.Aggregate(function, arg.expr, distinct, BIGINT), growth, arg.key)
         if self.choices.chance(10):
             arg = self.where_true(source, arg)
-        return Term(Aggregate(function, arg.expr, distinct, arg.type), arg.digits, arg.key)
+        return Term(ir.Aggregate(function, arg.expr, distinct, arg.type), arg.digits, arg.key)
 
     def where_true(self, source: FromClause, value: Term) -> Term:
         """The value where a random condition holds, else NULL: an aggregate over it is one with FILTER."""
@@ -424,11 +402,11 @@ class QueryGenerator:
         if not sure or value.type.kind in NESTED:
             return value
         condition = expressions.predicate(self.choices, sure, 1)
-        none = Term(Literal(None, value.type), value.digits)
+        none = Term(ir.Literal(None, value.type), value.digits)
         return replace(call("case", value.type, condition, value, none, digits=value.digits), key=value.key)
 
     def sum_or_average(
-        self, source: FromClause, function: AggregateFunction, arg: Term, growth: int, distinct: bool
+        self, source: FromClause, function: ir.AggregateFunction, arg: Term, growth: int, distinct: bool
     ) -> Term:
         """SUM or AVG of a term, or of a CASE over it; `growth`: the binary digits that the sum adds."""
         if self.choices.chance(15):
@@ -437,19 +415,19 @@ class QueryGenerator:
             when = call("is_not_null", BOOLEAN, arg)
             other = expressions.literal(self.choices, arg.type)
             arg = call("case", arg.type, when, arg, other, digits=max(3, arg.digits))
-        if function is AggregateFunction.AVG:
+        if function is ir.AggregateFunction.AVG:
             if arg.type.kind is Kind.DECIMAL:
                 if arg.type.precision < EXACTLY_AVERAGED:
                     arg = call("cast", decimal(18, arg.type.scale), arg)
                 type_ = decimal(arg.type.precision + 4, arg.type.scale + 4)
-                return Term(Aggregate(function, arg.expr, distinct, type_))
+                return Term(ir.Aggregate(function, arg.expr, distinct, type_))
             # No multiple of a power of two: nothing is calculated from it. The sum of integers is exact, so
             # their average has one value; an average of doubles has one up to its last bits only.
-            average = Aggregate(function, arg.expr, distinct, DOUBLE)
+            average = ir.Aggregate(function, arg.expr, distinct, DOUBLE)
             return Term(average, key=arg.key and arg.type.kind in BITS)
         summed = summed_type(arg, growth)
         assert summed is not None, "the caller picks summable terms only"
-        sum_ = Aggregate(AggregateFunction.SUM, arg.expr, distinct, summed)
+        sum_ = ir.Aggregate(ir.AggregateFunction.SUM, arg.expr, distinct, summed)
         return Term(sum_, arg.digits + growth, arg.key and summed != DOUBLE)
 
     def union(self, sources: Sequence[Source], depth: int) -> Generated:
@@ -457,7 +435,7 @@ class QueryGenerator:
         source = self.from_clause(sources, depth - 1)
         first = self.over(source, self.choices.weighted(((4, "plain"), (1, "grouped"))))
         branches, columns, rows = [first.query], first.columns, first.rows
-        if isinstance(first.query, Select) and self.choices.chance(25):
+        if isinstance(first.query, ir.Select) and self.choices.chance(25):
             # The same block once more over other rows, as in a sum by region of two years.
             other = replace(first.query, where=self.sometimes(source, 90))
             return self.union_of([first.query, other], columns, rows * 2)
@@ -476,10 +454,10 @@ class QueryGenerator:
             )
         return self.union_of(branches, columns, rows) if len(branches) > 1 else first
 
-    def union_of(self, branches: list[Query], columns: tuple[OutputColumn, ...], rows: int) -> Generated:
+    def union_of(self, branches: list[ir.Query], columns: tuple[OutputColumn, ...], rows: int) -> Generated:
         """UNION ALL of branches; in a third of the cases UNION, where rows may be matched by all columns."""
         distinct = all(column.key for column in columns) and self.choices.chance(33)
-        return Generated((Union if distinct else UnionAll)(tuple(branches)), columns, rows)
+        return Generated((ir.Union if distinct else ir.UnionAll)(tuple(branches)), columns, rows)
 
     def cte_twice(self, sources: Sequence[Source], depth: int) -> Generated:
         """A CTE joined with itself."""
@@ -488,7 +466,7 @@ class QueryGenerator:
             return inner
         cte = Source(f"c{self.aliases}", inner.columns, inner.rows)
         left, right = (read(cte, self.alias()) for _ in range(2))
-        kind = self.choices.weighted([(w, k) for w, k in self.weights.joins if k is not JoinKind.CROSS])
+        kind = self.choices.weighted([(w, k) for w, k in self.weights.joins if k is not ir.JoinKind.CROSS])
         source = self.join(kind, left, right)
         body = self.over(source, self.choices.weighted(((3, "plain"), (2, "grouped"))))
-        return replace(body, query=With((Cte(cte.name, inner.query),), body.query))
+        return replace(body, query=ir.With((ir.Cte(cte.name, inner.query),), body.query))

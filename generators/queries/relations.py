@@ -7,23 +7,10 @@ from dataclasses import dataclass, replace
 
 from generators.choices import Choices
 from generators.queries.expressions import Term
-from workload.query import (
-    MEMBERSHIP,
-    Aggregate,
-    AggregateFunction,
-    ColumnRef,
-    Expr,
-    Item,
-    Join,
-    JoinKind,
-    Named,
-    Query,
-    Relation,
-    Select,
-)
+from workload import query as ir
 from workload.types import BIGINT, BITS, DOUBLE, Kind, SqlType, decimal
 
-COUNT_STAR = Aggregate(AggregateFunction.COUNT_STAR, None, False, BIGINT)
+COUNT_STAR = ir.Aggregate(ir.AggregateFunction.COUNT_STAR, None, False, BIGINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +36,7 @@ class Source:
 class Generated:
     """A query with its output columns and, roughly, the number of rows it may yield at most."""
 
-    query: Query
+    query: ir.Query
     columns: tuple[OutputColumn, ...]
     rows: int
 
@@ -58,25 +45,27 @@ class Generated:
 class FromClause:
     """A FROM clause: the columns it brings into scope and, roughly, the rows it may yield at most."""
 
-    relation: Relation
+    relation: ir.Relation
     scope: list[Term]
     rows: int
 
 
 def scope_of(alias: str, columns: Sequence[OutputColumn]) -> list[Term]:
     """The columns of a relation, as terms under an alias."""
-    return [Term(ColumnRef(alias, column.name, column.type), column.digits, column.key) for column in columns]
+    return [
+        Term(ir.ColumnRef(alias, column.name, column.type), column.digits, column.key) for column in columns
+    ]
 
 
 def read(source: Source, alias: str) -> FromClause:
     """The FROM clause that reads one source under an alias."""
-    return FromClause(Named(source.name, alias), scope_of(alias, source.columns), source.rows)
+    return FromClause(ir.Named(source.name, alias), scope_of(alias, source.columns), source.rows)
 
 
-def joined(kind: JoinKind, left: FromClause, right: FromClause, condition: Expr | None) -> FromClause:
+def joined(kind: ir.JoinKind, left: FromClause, right: FromClause, condition: ir.Expr | None) -> FromClause:
     """The join of two FROM clauses on a given condition."""
-    relation = Join(kind, left.relation, right.relation, condition)
-    if kind in MEMBERSHIP:
+    relation = ir.Join(kind, left.relation, right.relation, condition)
+    if kind in ir.MEMBERSHIP:
         return FromClause(relation, left.scope, left.rows)
     return FromClause(relation, left.scope + right.scope, left.rows * right.rows)
 
@@ -84,20 +73,20 @@ def joined(kind: JoinKind, left: FromClause, right: FromClause, condition: Expr 
 def select(
     source: FromClause,
     terms: Sequence[Term],
-    where: Expr | None = None,
+    where: ir.Expr | None = None,
     *,
     group_by: Sequence[Term] | None = None,
-    having: Expr | None = None,
+    having: ir.Expr | None = None,
     distinct: bool = False,
 ) -> Generated:
     """A SELECT block whose output columns are the terms, named x0, x1, and so on.
 
     `group_by`: None for no grouping, empty for one group of all rows.
     """
-    items = tuple(Item(term.expr, f"x{number}") for number, term in enumerate(terms))
+    items = tuple(ir.Item(term.expr, f"x{number}") for number, term in enumerate(terms))
     columns = tuple(OutputColumn(f"x{n}", term.type, term.digits, term.key) for n, term in enumerate(terms))
     keys = None if group_by is None else tuple(key.expr for key in group_by)
-    query = Select(items, source.relation, where, keys, having, distinct)
+    query = ir.Select(items, source.relation, where, keys, having, distinct)
     return Generated(query, columns, 1 if keys == () else source.rows)
 
 
@@ -106,10 +95,10 @@ def named_as_input(choices: Choices, source: FromClause, block: Generated) -> Ge
 
     In GROUP BY such a name means the column, in ORDER BY the output; so it is the name of a key, if any.
     """
-    if not isinstance(block.query, Select):
+    if not isinstance(block.query, ir.Select):
         return block
     keys = block.query.group_by or ()
-    inputs = [e for e in keys or [term.expr for term in source.scope] if isinstance(e, ColumnRef)]
+    inputs = [e for e in keys or [term.expr for term in source.scope] if isinstance(e, ir.ColumnRef)]
     free = [column for column in inputs if column.name not in {output.name for output in block.columns}]
     if not free:
         return block

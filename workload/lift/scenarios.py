@@ -6,19 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from workload.dml import (
-    Delete,
-    Dml,
-    Insert,
-    Merge,
-    Optimize,
-    Overwrite,
-    Replace,
-    Restore,
-    Truncate,
-    Update,
-    WithRows,
-)
+from workload import dml
 from workload.lift.queries import WORLD, WORLDS, lifted_query
 from workload.query import Call, ColumnRef, Expr, Limited, Literal, blocks, names_read, walk
 from workload.scenario import Commit, Scenario, Step
@@ -101,45 +89,45 @@ def _step(number: int, worlds: Sequence[Scenario]) -> Step:
         for restricted in _restricted(statement, world)
     )
     statements = _together(transactions) or tuple(one_by_one)
-    inserts = all(isinstance(statement, Insert) for statement in statements)
+    inserts = all(isinstance(statement, dml.Insert) for statement in statements)
     meanwhile = first.meanwhile
     if meanwhile is not None and meanwhile.abandoned and not inserts:
         meanwhile = replace(meanwhile, abandoned=False)
     return replace(first, statements=statements, meanwhile=meanwhile)
 
 
-def _together(transactions: Sequence[tuple[Dml, ...]]) -> tuple[Dml, ...] | None:
+def _together(transactions: Sequence[tuple[dml.Dml, ...]]) -> tuple[dml.Dml, ...] | None:
     """The transaction of all worlds, statement by statement; None if they differ in more than rows."""
     if len({tuple(map(_without_rows, statements)) for statements in transactions}) > 1:
         return None
     return tuple(_joined(same) for same in zip(*transactions, strict=True))
 
 
-def _without_rows(statement: Dml) -> str:
+def _without_rows(statement: dml.Dml) -> str:
     # As text: two statements that hold a NaN are the same, though they are not equal.
-    return repr(replace(statement, rows=()) if isinstance(statement, WithRows) else statement)
+    return repr(replace(statement, rows=()) if isinstance(statement, dml.WithRows) else statement)
 
 
-def _joined(statements: Sequence[Dml]) -> Dml:
+def _joined(statements: Sequence[dml.Dml]) -> dml.Dml:
     first = statements[0]
     rows = tuple(
         (*row, world)
         for world, statement in enumerate(statements)
-        if isinstance(statement, WithRows)
+        if isinstance(statement, dml.WithRows)
         for row in statement.rows
     )
     match first:
-        case Insert() | Overwrite() | Replace():
+        case dml.Insert() | dml.Overwrite() | dml.Replace():
             return replace(first, rows=rows)
-        case Merge():
+        case dml.Merge():
             return replace(first, rows=rows, keys=(*first.keys, WORLD.name))
-        case Update() | Delete() | Truncate() | Restore() | Optimize():
+        case dml.Update() | dml.Delete() | dml.Truncate() | dml.Restore() | dml.Optimize():
             return first
         case _:
             assert_never(first)
 
 
-def _restricted(statement: Dml, world: int) -> tuple[Dml, ...]:
+def _restricted(statement: dml.Dml, world: int) -> tuple[dml.Dml, ...]:
     """Statements that change the rows of one world only."""
     table = statement.table
     here = Call("eq", (ColumnRef(table, WORLD.name, INT), Literal(world, INT)), BOOLEAN)
@@ -151,28 +139,28 @@ def _restricted(statement: Dml, world: int) -> tuple[Dml, ...]:
         return tuple((*row, world) for row in rows)
 
     match statement:
-        case Insert(_, rows):
-            return (Insert(table, marked(rows)),)
-        case Update(_, assignments, where):
-            return (Update(table, assignments, also(where)),)
-        case Delete(_, where):
-            return (Delete(table, also(where)),)
-        case Merge():
+        case dml.Insert(_, rows):
+            return (dml.Insert(table, marked(rows)),)
+        case dml.Update(_, assignments, where):
+            return (dml.Update(table, assignments, also(where)),)
+        case dml.Delete(_, where):
+            return (dml.Delete(table, also(where)),)
+        case dml.Merge():
             return (replace(statement, rows=marked(statement.rows), keys=(*statement.keys, WORLD.name)),)
-        case Truncate():
-            return (Delete(table, here),)
-        case Overwrite(_, rows):
-            return (Delete(table, here), Insert(table, marked(rows)))
-        case Optimize():
+        case dml.Truncate():
+            return (dml.Delete(table, here),)
+        case dml.Overwrite(_, rows):
+            return (dml.Delete(table, here), dml.Insert(table, marked(rows)))
+        case dml.Optimize():
             return (statement,)
-        case Restore() | Replace():
+        case dml.Restore() | dml.Replace():
             raise _Apart(f"{type(statement).__name__.upper()} of {table} in some worlds only")
         case _:
             assert_never(statement)
 
 
 def _with_worlds(steps: tuple[Step, ...], count: int) -> tuple[Step, ...]:
-    born = Insert(WORLDS.name, tuple((world,) for world in range(count)))
+    born = dml.Insert(WORLDS.name, tuple((world,) for world in range(count)))
     first = steps[0]
     if isinstance(first, Commit):
         return (replace(first, statements=(born, *first.statements)), *steps[1:])
