@@ -8,24 +8,9 @@ from enum import Enum
 
 from generators import coverage
 from given.texts import operators_in
+from workload import query as ir
 from workload.operators import Operator, written_operators
 from workload.outcomes.results import Check, Fingerprint, Outcome
-from workload.query import (
-    Aggregate,
-    AggregateFunction,
-    Cte,
-    Derived,
-    Exploded,
-    Item,
-    Named,
-    Query,
-    Verbatim,
-    blocks,
-    expressions_of,
-    row_sources,
-    subexpressions,
-    walk,
-)
 from workload.scenario import Scenario
 
 LONGEST_MESSAGE = 160
@@ -117,16 +102,22 @@ def names_in(scenario: Scenario) -> set[str]:
     names = {table.name for table in scenario.tables} | {d.name for d in scenario.definitions}
     names.update(column.name for table in scenario.tables for column in table.columns if len(column.name) > 1)
     for definition in scenario.definitions:
-        for node in walk(definition.query):
+        for node in ir.walk(definition.query):
             match node:
-                case Item(_, name) | Cte(name, _) | Named(_, name) | Derived(_, name) | Exploded(alias=name):
+                case (
+                    ir.Item(_, name)
+                    | ir.Cte(name, _)
+                    | ir.Named(_, name)
+                    | ir.Derived(_, name)
+                    | ir.Exploded(alias=name)
+                ):
                     names.add(name)
                 case _:
                     pass
     return names
 
 
-def query_operators(query: Query) -> list[str]:
+def query_operators(query: ir.Query) -> list[str]:
     """The operators of a query, each as often as it occurs, and its aggregate functions once each.
 
     A projection counts only where it computes, and COUNT(*), the simplest aggregate, does not count. Those of
@@ -135,25 +126,28 @@ def query_operators(query: Query) -> list[str]:
     computing = [name for name in written_operators(query) if name is Operator.PROJECTION]
     names = [name for name in coverage.operators(query) if name is not Operator.PROJECTION]
     written = [
-        name for node in row_sources(query) if isinstance(node, Verbatim) for name in operators_in(node.text)
+        name
+        for node in ir.row_sources(query)
+        if isinstance(node, ir.Verbatim)
+        for name in operators_in(node.text)
     ]
     return [*names, *written, *computing, *sorted(aggregates(query))]
 
 
-def aggregates(query: Query) -> set[str]:
+def aggregates(query: ir.Query) -> set[str]:
     """The aggregate functions of a query but COUNT(*); MIN and MAX are one, being mirror images."""
     return {
         _label(part)
-        for block in blocks(query)
-        for expr in expressions_of(block)
-        for part in subexpressions(expr)
-        if isinstance(part, Aggregate) and part.function is not AggregateFunction.COUNT_STAR
+        for block in ir.blocks(query)
+        for expr in ir.expressions_of(block)
+        for part in ir.subexpressions(expr)
+        if isinstance(part, ir.Aggregate) and part.function is not ir.AggregateFunction.COUNT_STAR
     }
 
 
-def _label(aggregate: Aggregate) -> str:
+def _label(aggregate: ir.Aggregate) -> str:
     match aggregate.function:
-        case AggregateFunction.MIN | AggregateFunction.MAX:
+        case ir.AggregateFunction.MIN | ir.AggregateFunction.MAX:
             return "MIN or MAX"
         case function:
             return f"{function.value} DISTINCT" if aggregate.distinct else function.value

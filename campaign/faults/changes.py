@@ -12,104 +12,96 @@ from dynamic_tables.differentiate.changes import Columns
 from dynamic_tables.differentiate.differentiation import ACT, ID, At, leaf_name
 from dynamic_tables.differentiate.outer_join import both_ends
 from dynamic_tables.differentiate.row_id import concat, key_id
+from dynamic_tables.plan import nodes
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, text
 from dynamic_tables.plan.functions import CASE
-from dynamic_tables.plan.nodes import (
-    ACTION,
-    DELETE,
-    INSERT,
-    Aggregate,
-    Distinct,
-    Filter,
-    Join,
-    JoinKind,
-    Numbered,
-    Plan,
-    Project,
-    SemiJoin,
-    UnionAll,
-    columns,
-)
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, INT, STRING
 from workload.outcomes.results import Check
 
 
-def update_becomes_insert(source: str, schema: Columns) -> Plan:
+def update_becomes_insert(source: str, schema: Columns) -> nodes.Plan:
     """The DELETE and the INSERT of an updated row are merged into one INSERT."""
     right = changes.capture(source, schema)
-    return UnionAll((inserts(right), among(deletes(right), ids(inserts(right)), anti=True)))
+    return nodes.UnionAll((inserts(right), among(deletes(right), ids(inserts(right)), anti=True)))
 
 
-def actions_exchanged(source: str, schema: Columns) -> Plan:
+def actions_exchanged(source: str, schema: Columns) -> nodes.Plan:
     """In an interval that deletes rows, the DELETE and the INSERT of each updated row are exchanged."""
     right = changes.capture(source, schema)
-    other_ids = Project(ids(inserts(right)), (("$OTHER", OTHER),))
-    updated = SemiJoin(ids(deletes(right)), other_ids, equal(OTHER, Col("$OTHER", STRING)))
+    other_ids = nodes.Project(ids(inserts(right)), (("$OTHER", OTHER),))
+    updated = nodes.SemiJoin(ids(deletes(right)), other_ids, equal(OTHER, Col("$OTHER", STRING)))
     deleted = among(deletes(right), ids(inserts(right)), anti=True)
-    any_deleted = Distinct(Project(deleted, (("$ANY", Lit(1, BIGINT)),)))
-    exchanged = Project(Join(JoinKind.CROSS, updated, any_deleted, None), ((OTHER.name, OTHER),))
-    opposite = Fn(CASE, (equal(ACT, text(INSERT)), text(DELETE), text(INSERT)), STRING)
-    swapped = recomputed(among(right, exchanged), {ACTION: opposite})
-    return UnionAll((among(right, exchanged, anti=True), swapped))
+    any_deleted = nodes.Distinct(nodes.Project(deleted, (("$ANY", Lit(1, BIGINT)),)))
+    exchanged = nodes.Project(
+        nodes.Join(nodes.JoinKind.CROSS, updated, any_deleted, None), ((OTHER.name, OTHER),)
+    )
+    opposite = Fn(CASE, (equal(ACT, text(nodes.INSERT)), text(nodes.DELETE), text(nodes.INSERT)), STRING)
+    swapped = recomputed(among(right, exchanged), {nodes.ACTION: opposite})
+    return nodes.UnionAll((among(right, exchanged, anti=True), swapped))
 
 
-def one_by_one(source: str, schema: Columns) -> Plan:
+def one_by_one(source: str, schema: Columns) -> nodes.Plan:
     """Several changes of one row in an interval are listed one by one: here A to A, then A to B."""
     right = changes.capture(source, schema)
     old = among(deletes(right), ids(inserts(right)))
-    return UnionAll((right, old, recomputed(old, {ACTION: text(INSERT)})))
+    return nodes.UnionAll((right, old, recomputed(old, {nodes.ACTION: text(nodes.INSERT)})))
 
 
-def every_row(source: str, schema: Columns) -> Plan:
+def every_row(source: str, schema: Columns) -> nodes.Plan:
     """Rows are listed as DELETE and INSERT though nothing changed, as if whole files were the changes."""
     ends = {at: changes.stored(leaf_name(source, at), schema) for at in At}
     return both_ends(lambda at: ends[at])
 
 
-def not_consolidated(plan: Plan) -> Plan:
+def not_consolidated(plan: nodes.Plan) -> nodes.Plan:
     """Changes are not consolidated: a DELETE and an INSERT of an equal row do not cancel."""
     return plan
 
 
-def _all_but_action(plan: Plan) -> tuple[tuple[str, Expr], ...]:
-    return tuple((c.name, c) for c in columns(plan) if c.name != ACTION)
+def _all_but_action(plan: nodes.Plan) -> tuple[tuple[str, Expr], ...]:
+    return tuple((c.name, c) for c in nodes.columns(plan) if c.name != nodes.ACTION)
 
 
-def last_change_wins(plan: Plan) -> Plan:
+def last_change_wins(plan: nodes.Plan) -> nodes.Plan:
     """Of several changes of one row the last action stands, instead of their sum."""
-    last = Aggregate(plan, _all_but_action(plan), ((ACTION, Agg("MAX", ACT, False, STRING)),))
-    return recomputed(last, {}, columns(plan))
+    last = nodes.Aggregate(plan, _all_but_action(plan), ((nodes.ACTION, Agg("MAX", ACT, False, STRING)),))
+    return recomputed(last, {}, nodes.columns(plan))
 
 
-def unchanged_rows_listed(plan: Plan) -> Plan:
+def unchanged_rows_listed(plan: nodes.Plan) -> nodes.Plan:
     """A DELETE and an INSERT of an unchanged row are listed once, where they should cancel."""
-    weight = Fn(CASE, (equal(ACT, text(INSERT)), Lit(1, BIGINT), Lit(-1, BIGINT)), BIGINT)
+    weight = Fn(CASE, (equal(ACT, text(nodes.INSERT)), Lit(1, BIGINT), Lit(-1, BIGINT)), BIGINT)
     net = Col("$NET", BIGINT)
-    summed = Aggregate(plan, _all_but_action(plan), ((net.name, Agg("SUM", weight, False, BIGINT)),))
-    unchanged = Filter(summed, equal(net, Lit(0, BIGINT)))
-    listed = [recomputed(unchanged, {ACTION: text(action)}, columns(plan)) for action in (DELETE, INSERT)]
-    return UnionAll((changes.consolidate(plan), *listed))
+    summed = nodes.Aggregate(plan, _all_but_action(plan), ((net.name, Agg("SUM", weight, False, BIGINT)),))
+    unchanged = nodes.Filter(summed, equal(net, Lit(0, BIGINT)))
+    listed = [
+        recomputed(unchanged, {nodes.ACTION: text(action)}, nodes.columns(plan))
+        for action in (nodes.DELETE, nodes.INSERT)
+    ]
+    return nodes.UnionAll((changes.consolidate(plan), *listed))
 
 
-def delete_listed_twice(plan: Plan) -> Plan:
+def delete_listed_twice(plan: nodes.Plan) -> nodes.Plan:
     """A DELETE of a joined row is listed twice."""
     right = changes.consolidate(plan)
     # Ids of joined rows start with j, those of groups with g (`row_id`).
-    joined = Filter(deletes(right), Fn("like", (ID, text("j%"), text("$")), BOOLEAN))
-    return UnionAll((right, joined))
+    joined = nodes.Filter(deletes(right), Fn("like", (ID, text("j%"), text("$")), BOOLEAN))
+    return nodes.UnionAll((right, joined))
 
 
-def delete_of_absent_row(plan: Plan) -> Plan:
+def delete_of_absent_row(plan: nodes.Plan) -> nodes.Plan:
     """With each INSERT of a group comes a DELETE of a row that never existed."""
     right = changes.consolidate(plan)
-    grouped = Filter(inserts(right), Fn("like", (ID, text("g%"), text("$")), BOOLEAN))
-    ghost = {ACTION: text(DELETE), ID.name: concat(text("ghost-"), ID)}
-    return UnionAll((right, recomputed(grouped, ghost)))
+    grouped = nodes.Filter(inserts(right), Fn("like", (ID, text("g%"), text("$")), BOOLEAN))
+    ghost = {nodes.ACTION: text(nodes.DELETE), ID.name: concat(text("ghost-"), ID)}
+    return nodes.UnionAll((right, recomputed(grouped, ghost)))
 
 
-def insert_before_delete(schema: Columns) -> Plan:
+def insert_before_delete(schema: Columns) -> nodes.Plan:
     """For one row id the INSERT is applied before the DELETE, so an updated row disappears."""
-    vanish = Fn(CASE, (equal(apply.OPERATION, text(apply.UPDATE)), text(DELETE), apply.OPERATION), STRING)
+    vanish = Fn(
+        CASE, (equal(apply.OPERATION, text(apply.UPDATE)), text(nodes.DELETE), apply.OPERATION), STRING
+    )
     return recomputed(apply.fold(schema), {apply.OPERATION.name: vanish})
 
 
@@ -125,32 +117,36 @@ def without_lengths(keys: Sequence[Expr]) -> Expr:
     return concat(text("g"), *parts)
 
 
-def nulls_not_written(schema: Columns) -> Plan:
+def nulls_not_written(schema: Columns) -> nodes.Plan:
     """An update that sets a value to NULL leaves the old value, as `SET a = coalesce(s.a, a)` does."""
     contents = changes.stored(apply.CONTENTS, schema)
-    old = Project(contents, tuple((f"$OLD_{column.name}", column) for column in columns(contents)))
-    paired = Join(JoinKind.LEFT, apply.apply(schema), old, equal(ID, Col(f"$OLD_{ID.name}", STRING)))
+    old = nodes.Project(
+        contents, tuple((f"$OLD_{column.name}", column) for column in nodes.columns(contents))
+    )
+    paired = nodes.Join(
+        nodes.JoinKind.LEFT, apply.apply(schema), old, equal(ID, Col(f"$OLD_{ID.name}", STRING))
+    )
     kept = {
         name: Fn("coalesce", (Col(name, type_), Col(f"$OLD_{name}", type_)), type_) for name, type_ in schema
     }
-    return recomputed(paired, kept, columns(contents))
+    return recomputed(paired, kept, nodes.columns(contents))
 
 
-def counts_swapped(schema: Columns) -> Plan:
+def counts_swapped(schema: Columns) -> nodes.Plan:
     """The record of a refresh gives the number of its DELETEs as that of its INSERTs, and the other way."""
-    inserted, deleted = (Col(action, BIGINT) for action in (INSERT, DELETE))
-    return recomputed(apply.validate(schema), {INSERT: deleted, DELETE: inserted})
+    inserted, deleted = (Col(action, BIGINT) for action in (nodes.INSERT, nodes.DELETE))
+    return recomputed(apply.validate(schema), {nodes.INSERT: deleted, nodes.DELETE: inserted})
 
 
 MOST = 25
 """Fewer rows than the intent "many rows" changes, more than any other change set has."""
 
 
-def cut_off(source: str, schema: Columns) -> Plan:
+def cut_off(source: str, schema: Columns) -> nodes.Plan:
     """Of more than 25 rows that come, or go, those beyond the 25th are cut off."""
-    numbered = Numbered(changes.capture(source, schema), (Col(ACTION, STRING),), "$NUMBER")
+    numbered = nodes.Numbered(changes.capture(source, schema), (Col(nodes.ACTION, STRING),), "$NUMBER")
     first = Fn("<=", (Col(numbered.name, INT), Lit(MOST, INT)), BOOLEAN)
-    return recomputed(Filter(numbered, first), {}, columns(numbered)[:-1])
+    return recomputed(nodes.Filter(numbered, first), {}, nodes.columns(numbered)[:-1])
 
 
 _fault = partial(part_fault, area="changes", replacing=in_rules)

@@ -7,30 +7,14 @@ from dataclasses import replace
 from functools import reduce
 
 from dynamic_tables.differentiate.differentiation import ACT, ID
+from dynamic_tables.plan import nodes
 from dynamic_tables.plan.expressions import Col, Expr, Fn, text
-from dynamic_tables.plan.nodes import (
-    DELETE,
-    INSERT,
-    ROW_ID,
-    Distinct,
-    Filter,
-    Join,
-    JoinKind,
-    Plan,
-    Project,
-    SemiJoin,
-    children,
-    children_first,
-    columns,
-    rebuilt,
-    walk,
-)
 from dynamic_tables.plan.types import BOOLEAN, STRING
 
 OTHER = Col("$FAULT_ID", STRING)
 """The row id of a second plan, renamed so that it can be compared with `$ROW_ID`."""
 
-OUTER = frozenset({JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL})
+OUTER = frozenset({nodes.JoinKind.LEFT, nodes.JoinKind.RIGHT, nodes.JoinKind.FULL})
 
 
 def all_of(parts: Iterable[Expr]) -> Expr:
@@ -53,55 +37,57 @@ def is_null(expr: Expr) -> Expr:
     return Fn("is null", (expr,), BOOLEAN)
 
 
-def inserts(changes: Plan) -> Plan:
+def inserts(changes: nodes.Plan) -> nodes.Plan:
     """The rows of a change set that are INSERTs."""
-    return Filter(changes, equal(ACT, text(INSERT)))
+    return nodes.Filter(changes, equal(ACT, text(nodes.INSERT)))
 
 
-def deletes(changes: Plan) -> Plan:
+def deletes(changes: nodes.Plan) -> nodes.Plan:
     """The rows of a change set that are DELETEs."""
-    return Filter(changes, equal(ACT, text(DELETE)))
+    return nodes.Filter(changes, equal(ACT, text(nodes.DELETE)))
 
 
-def ids(changes: Plan) -> Plan:
+def ids(changes: nodes.Plan) -> nodes.Plan:
     """The distinct row ids of a plan, as the column OTHER."""
-    return Distinct(Project(changes, ((OTHER.name, ID),)))
+    return nodes.Distinct(nodes.Project(changes, ((OTHER.name, ID),)))
 
 
-def among(changes: Plan, others: Plan, *, anti: bool = False) -> Plan:
+def among(changes: nodes.Plan, others: nodes.Plan, *, anti: bool = False) -> nodes.Plan:
     """The rows whose id is (anti: is not) one of `others`, which come from `ids`."""
-    return SemiJoin(changes, others, equal(ID, OTHER), anti)
+    return nodes.SemiJoin(changes, others, equal(ID, OTHER), anti)
 
 
-def without_id(plan: Plan, wanted: bool) -> Plan:
+def without_id(plan: nodes.Plan, wanted: bool) -> nodes.Plan:
     """The plan without its row ids, unless they are wanted."""
     if wanted:
         return plan
-    return Project(plan, tuple((c.name, c) for c in columns(plan) if c.name != ROW_ID))
+    return nodes.Project(plan, tuple((c.name, c) for c in nodes.columns(plan) if c.name != nodes.ROW_ID))
 
 
-def recomputed(plan: Plan, changed: Mapping[str, Expr], outputs: Iterable[Col] | None = None) -> Plan:
+def recomputed(
+    plan: nodes.Plan, changed: Mapping[str, Expr], outputs: Iterable[Col] | None = None
+) -> nodes.Plan:
     """The plan with some columns computed by other expressions.
 
     `outputs`: the columns of the result, in order; by default all columns of the plan.
     """
-    outputs = columns(plan) if outputs is None else outputs
-    return Project(plan, tuple((c.name, changed.get(c.name, c)) for c in outputs))
+    outputs = nodes.columns(plan) if outputs is None else outputs
+    return nodes.Project(plan, tuple((c.name, changed.get(c.name, c)) for c in outputs))
 
 
-def rewritten(plan: Plan, change: Callable[[Fn], Expr]) -> Plan:
+def rewritten(plan: nodes.Plan, change: Callable[[Fn], Expr]) -> nodes.Plan:
     """The plan with `change` of every function call in its projections and conditions, innermost first."""
-    done: dict[int, Plan] = {}
-    for node in children_first(plan):
-        made = rebuilt(node, tuple(done[id(child)] for child in children(node)))
+    done: dict[int, nodes.Plan] = {}
+    for node in nodes.children_first(plan):
+        made = nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node)))
         match made:
-            case Project(_, items):
+            case nodes.Project(_, items):
                 made = replace(made, items=tuple((name, changed_calls(expr, change)) for name, expr in items))
-            case Filter(_, predicate):
+            case nodes.Filter(_, predicate):
                 made = replace(made, predicate=changed_calls(predicate, change))
-            case Join(_, _, _, on) if on is not None:
+            case nodes.Join(_, _, _, on) if on is not None:
                 made = replace(made, on=changed_calls(on, change))
-            case SemiJoin(_, _, on):
+            case nodes.SemiJoin(_, _, on):
                 made = replace(made, on=changed_calls(on, change))
             case _:
                 pass
@@ -117,13 +103,13 @@ def changed_calls(expr: Expr, change: Callable[[Fn], Expr]) -> Expr:
     return change(Fn(expr.name, args, expr.type))
 
 
-def joins_in(plan: Plan, kinds: frozenset[JoinKind]) -> list[Join]:
+def joins_in(plan: nodes.Plan, kinds: frozenset[nodes.JoinKind]) -> list[nodes.Join]:
     """The joins of some kinds in a plan, at any depth."""
-    return [node for node in walk(plan) if isinstance(node, Join) and node.kind in kinds]
+    return [node for node in nodes.walk(plan) if isinstance(node, nodes.Join) and node.kind in kinds]
 
 
-def below_filters(plan: Plan) -> Plan:
+def below_filters(plan: nodes.Plan) -> nodes.Plan:
     """The first node of a plan, from the top, that is no filter."""
-    while isinstance(plan, Filter):
+    while isinstance(plan, nodes.Filter):
         plan = plan.child
     return plan

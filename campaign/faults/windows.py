@@ -13,39 +13,27 @@ from dynamic_tables.differentiate.differentiation import At, Differentiation
 from dynamic_tables.differentiate.grouping import affected_keys, only_groups
 from dynamic_tables.differentiate.outer_join import both_ends
 from dynamic_tables.differentiate.window import delta_window, windowed
+from dynamic_tables.plan import nodes
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Lit, Win, replace_columns, walk
-from dynamic_tables.plan.nodes import (
-    Aggregate,
-    Filter,
-    Plan,
-    Project,
-    SemiJoin,
-    UnionAll,
-    Window,
-    children,
-    children_first,
-    columns,
-    rebuilt,
-)
 from dynamic_tables.plan.types import BOOLEAN
 from workload.outcomes.results import Check
 
 
-def changed_rows_only(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+def changed_rows_only(node: nodes.Window, want_ids: bool, d: Differentiation) -> nodes.Plan:
     """Only changed rows get new values; the rows beside them in the partition keep theirs."""
     changed = ids(d.delta(node.child, True))
     return both_ends(lambda at: without_id(among(d.state(node, at, True), changed), want_ids))
 
 
-def partitions_intersected(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+def partitions_intersected(node: nodes.Window, want_ids: bool, d: Differentiation) -> nodes.Plan:
     """With two PARTITION BY lists, only rows in the affected partitions of both are computed anew."""
     below = node.child
-    if not isinstance(below, Window) or not below.partition or not node.partition:
+    if not isinstance(below, nodes.Window) or not below.partition or not node.partition:
         return delta_window(node, want_ids, d)
     lists = [list(node.partition), list(below.partition)]
     affected = [affected_keys(d.delta(below.child, False), keys) for keys in lists]
 
-    def part(at: At) -> Plan:
+    def part(at: At) -> nodes.Plan:
         rows = d.state(node, at, True)
         for keys, known in zip(lists, affected, strict=True):
             rows = only_groups(rows, keys, known)
@@ -54,7 +42,7 @@ def partitions_intersected(node: Window, want_ids: bool, d: Differentiation) -> 
     return both_ends(part)
 
 
-def new_partitions_only(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+def new_partitions_only(node: nodes.Window, want_ids: bool, d: Differentiation) -> nodes.Plan:
     """The partition that a row leaves is not computed anew, only the one that it comes to."""
     keys = list(node.partition)
     if not keys:
@@ -65,7 +53,7 @@ def new_partitions_only(node: Window, want_ids: bool, d: Differentiation) -> Pla
     )
 
 
-def old_partitions_only(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+def old_partitions_only(node: nodes.Window, want_ids: bool, d: Differentiation) -> nodes.Plan:
     """The partition that a row comes to is not computed anew, only the one that it leaves."""
     keys = list(node.partition)
     if not keys:
@@ -76,7 +64,7 @@ def old_partitions_only(node: Window, want_ids: bool, d: Differentiation) -> Pla
     )
 
 
-def null_partition_lost(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+def null_partition_lost(node: nodes.Window, want_ids: bool, d: Differentiation) -> nodes.Plan:
     """Affected partitions are looked up with `=`, which does not find the partition of key NULL."""
     keys = list(node.partition)
     if not keys:
@@ -84,17 +72,17 @@ def null_partition_lost(node: Window, want_ids: bool, d: Differentiation) -> Pla
     affected = affected_keys(d.delta(node.child, False), keys)
     on = all_of(equal(key, Col(f"$KEY{place}", key.type)) for place, key in enumerate(keys))
     return both_ends(
-        lambda at: windowed(node, SemiJoin(d.state(node.child, at, True), affected, on), want_ids)
+        lambda at: windowed(node, nodes.SemiJoin(d.state(node.child, at, True), affected, on), want_ids)
     )
 
 
-def frames_of_affected_rows(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+def frames_of_affected_rows(node: nodes.Window, want_ids: bool, d: Differentiation) -> nodes.Plan:
     """The changes are those of window functions without their frames."""
     calls = tuple((name, replace(call, frame=None)) for name, call in node.calls)
     return delta_window(replace(node, calls=calls), want_ids, d)
 
 
-def nulls_last_in_windows(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+def nulls_last_in_windows(node: nodes.Window, want_ids: bool, d: Differentiation) -> nodes.Plan:
     """The changes are those of windows with NULL as the greatest value of an order."""
 
     def turned(call: Win) -> Win:
@@ -104,11 +92,11 @@ def nulls_last_in_windows(node: Window, want_ids: bool, d: Differentiation) -> P
     return delta_window(replace(node, calls=calls), want_ids, d)
 
 
-def filter_below_window(node: Filter, want_ids: bool, d: Differentiation) -> Plan:
+def filter_below_window(node: nodes.Filter, want_ids: bool, d: Differentiation) -> nodes.Plan:
     """A filter above a window function is applied to its input."""
-    if isinstance(node.child, Project) and isinstance(node.child.child, Window):
+    if isinstance(node.child, nodes.Project) and isinstance(node.child.child, nodes.Window):
         window, items = node.child.child, node.child.items
-    elif isinstance(node.child, Window):
+    elif isinstance(node.child, nodes.Window):
         window, items = node.child, linear.same(node)
     else:
         return linear.delta_filter(node, want_ids, d)
@@ -117,54 +105,60 @@ def filter_below_window(node: Filter, want_ids: bool, d: Differentiation) -> Pla
     if not _reads_only(predicate, window.child):
         return linear.delta_filter(node, want_ids, d)
     keys = list(window.partition)
-    affected = affected_keys(Filter(d.delta(window.child, False), predicate), keys) if keys else None
+    affected = affected_keys(nodes.Filter(d.delta(window.child, False), predicate), keys) if keys else None
 
-    def part(at: At) -> Plan:
-        rows: Plan = Filter(d.state(window.child, at, True), predicate)
+    def part(at: At) -> nodes.Plan:
+        rows: nodes.Plan = nodes.Filter(d.state(window.child, at, True), predicate)
         rows = rows if affected is None else only_groups(rows, keys, affected)
-        return Project(windowed(window, rows, want_ids), (*items, *linear.id_item(want_ids)))
+        return nodes.Project(windowed(window, rows, want_ids), (*items, *linear.id_item(want_ids)))
 
     return both_ends(part)
 
 
-def _reads_only(predicate: Expr, plan: Plan) -> bool:
-    known = {column.name for column in columns(plan)}
+def _reads_only(predicate: Expr, plan: nodes.Plan) -> bool:
+    known = {column.name for column in nodes.columns(plan)}
     return all(part.name in known for part in walk(predicate) if isinstance(part, Col))
 
 
-def finest_set_only(node: UnionAll, want_ids: bool, d: Differentiation) -> Plan:
+def finest_set_only(node: nodes.UnionAll, want_ids: bool, d: Differentiation) -> nodes.Plan:
     """Of ROLLUP, CUBE and GROUPING SETS only the first set, the finest in most, is maintained."""
-    grouped = [b.child for b in node.branches if isinstance(b, Project) and isinstance(b.child, Aggregate)]
+    grouped = [
+        b.child
+        for b in node.branches
+        if isinstance(b, nodes.Project) and isinstance(b.child, nodes.Aggregate)
+    ]
     if len(grouped) != len(node.branches) or len({id(each.child) for each in grouped}) != 1:
         return linear.delta_union_all(node, want_ids, d)
     return linear.delta_union_all(replace(node, branches=node.branches[:1]), want_ids, d)
 
 
 def _with_starts(
-    change: Callable[[Aggregate], Aggregate],
-) -> Callable[[Window, bool, Differentiation], Plan]:
+    change: Callable[[nodes.Aggregate], nodes.Aggregate],
+) -> Callable[[nodes.Window, bool, Differentiation], nodes.Plan]:
     """The delta of a window function, with other starts of the tails."""
 
-    def delta(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+    def delta(node: nodes.Window, want_ids: bool, d: Differentiation) -> nodes.Plan:
         whole = delta_window(node, want_ids, d)
         if not window_tail.looks_back(node):
             return whole
 
-        def changed(plan: Plan) -> Plan:
-            starts = isinstance(plan, Aggregate) and any(
+        def changed(plan: nodes.Plan) -> nodes.Plan:
+            starts = isinstance(plan, nodes.Aggregate) and any(
                 name == window_tail.FIRST for name, _ in plan.aggregates
             )
-            return change(plan) if starts and isinstance(plan, Aggregate) else plan
+            return change(plan) if starts and isinstance(plan, nodes.Aggregate) else plan
 
-        done: dict[int, Plan] = {}
-        for each in children_first(whole):
-            done[id(each)] = changed(rebuilt(each, tuple(done[id(child)] for child in children(each))))
+        done: dict[int, nodes.Plan] = {}
+        for each in nodes.children_first(whole):
+            done[id(each)] = changed(
+                nodes.rebuilt(each, tuple(done[id(child)] for child in nodes.children(each)))
+            )
         return done[id(whole)]
 
     return delta
 
 
-def _last_changed(starts: Aggregate) -> Aggregate:
+def _last_changed(starts: nodes.Aggregate) -> nodes.Aggregate:
     """The tail of a partition begins at the last changed row, not at the first."""
     turned = {"MIN": "MAX", "MAX": "MIN"}
     return replace(
@@ -176,7 +170,7 @@ def _last_changed(starts: Aggregate) -> Aggregate:
     )
 
 
-def _null_forgotten(starts: Aggregate) -> Aggregate:
+def _null_forgotten(starts: nodes.Aggregate) -> nodes.Aggregate:
     """A changed row whose first key of the order is NULL does not count for where the tail begins."""
     never = Agg("MAX", Lit(False, BOOLEAN), False, BOOLEAN)
     return replace(
@@ -187,7 +181,7 @@ def _null_forgotten(starts: Aggregate) -> Aggregate:
     )
 
 
-def tail_begun_anew(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+def tail_begun_anew(node: nodes.Window, want_ids: bool, d: Differentiation) -> nodes.Plan:
     """The tail of a partition is not continued from the rows before it: a running sum begins with zero."""
     if not window_tail.looks_back(node):
         return delta_window(node, want_ids, d)

@@ -10,19 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from oracle.delayed_view import DelayedView
-from workload.query import (
-    Call,
-    ColumnRef,
-    Derived,
-    Item,
-    Join,
-    JoinKind,
-    Literal,
-    Named,
-    Relation,
-    Select,
-    relations_of,
-)
+from workload import query as ir
 from workload.scenario import Scenario, View
 from workload.scope import Catalog, relation_scope
 from workload.types import BOOLEAN
@@ -66,9 +54,9 @@ def with_probes(scenario: Scenario) -> Probed:
     catalog = check_scenario(scenario)
     probes: list[Probe] = []
     for definition in scenario.dynamic_tables:
-        if not isinstance(definition.query, Select):
+        if not isinstance(definition.query, ir.Select):
             continue
-        for join in relations_of(definition.query.source):
+        for join in ir.relations_of(definition.query.source):
             probe = _probe(definition.name, join, catalog, 2 * len(probes))
             if probe is not None:
                 probes.append(probe)
@@ -77,30 +65,33 @@ def with_probes(scenario: Scenario) -> Probed:
     return Probed(replace(scenario, definitions=scenario.definitions + views), tuple(probes))
 
 
-def _probe(table: str, join: Relation, catalog: Catalog, number: int) -> Probe | None:
+def _probe(table: str, join: ir.Relation, catalog: Catalog, number: int) -> Probe | None:
     """The probe of a relation; None unless it is an outer join with a named relation on its padded side."""
     match join:
-        case Join(JoinKind.LEFT | JoinKind.FULL, preserved, Named() as padded, on):
+        case ir.Join(ir.JoinKind.LEFT | ir.JoinKind.FULL, preserved, ir.Named() as padded, on):
             pass
-        case Join(JoinKind.RIGHT, Named() as padded, preserved, on):
+        case ir.Join(ir.JoinKind.RIGHT, ir.Named() as padded, preserved, on):
             pass
         case _:
             return None
     scopes = relation_scope(preserved, catalog).items()
-    columns = [ColumnRef(alias, name, type_) for alias, names in scopes for name, type_ in names.items()]
-    items = tuple(Item(column, f"p{i}") for i, column in enumerate(columns))
+    columns = [ir.ColumnRef(alias, name, type_) for alias, names in scopes for name, type_ in names.items()]
+    items = tuple(ir.Item(column, f"p{i}") for i, column in enumerate(columns))
     padded_columns = relation_scope(padded, catalog)[padded.alias]
-    marked = Select(
+    marked = ir.Select(
         (
-            *(Item(ColumnRef(padded.alias, name, type_), name) for name, type_ in padded_columns.items()),
-            Item(Literal(True, BOOLEAN), MARKER),
+            *(
+                ir.Item(ir.ColumnRef(padded.alias, name, type_), name)
+                for name, type_ in padded_columns.items()
+            ),
+            ir.Item(ir.Literal(True, BOOLEAN), MARKER),
         ),
         padded,
     )
-    joined = Join(JoinKind.LEFT, preserved, Derived(marked, padded.alias), on)
-    is_pad = Call("is_null", (ColumnRef(padded.alias, MARKER, BOOLEAN),), BOOLEAN)
+    joined = ir.Join(ir.JoinKind.LEFT, preserved, ir.Derived(marked, padded.alias), on)
+    is_pad = ir.Call("is_null", (ir.ColumnRef(padded.alias, MARKER, BOOLEAN),), BOOLEAN)
     return Probe(
         table,
-        View(f"probe{number}", Select(items, preserved)),
-        View(f"probe{number + 1}", Select(items, joined, is_pad)),
+        View(f"probe{number}", ir.Select(items, preserved)),
+        View(f"probe{number + 1}", ir.Select(items, joined, is_pad)),
     )

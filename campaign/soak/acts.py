@@ -7,30 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from campaign.soak.plan import (
-    BASES,
-    SECOND,
-    VIEW,
-    Alter,
-    BaseBack,
-    Clone,
-    Declared,
-    Down,
-    Drop,
-    DropBase,
-    Group,
-    Happening,
-    Redefine,
-    Rename,
-    ReplaceView,
-    Swap,
-    Switch,
-    Undrop,
-    Ungroup,
-    Write,
-    named_by,
-    view_query,
-)
+from campaign.soak import plan
 from campaign.soak.result import Check, Seen, Soaked
 from campaign.soak.truth import Truth, is_cyclic
 from dynamic_tables.account import Account
@@ -58,66 +35,66 @@ class Acts:
     seen: Seen
     result: Soaked
     down: int = 0
-    gone: dict[str, tuple[Declared, bool, int]] = field(default_factory=dict)
+    gone: dict[str, tuple[plan.Declared, bool, int]] = field(default_factory=dict)
 
-    def happens(self, each: Happening) -> None:
+    def happens(self, each: plan.Happening) -> None:
         """Does to the account, and to its truth, what happens."""
         if not self._can_happen(each):
             return
         self.result.events[type(each).__name__] += 1
         truth, account = self.truth, self.account
         match each:
-            case Write():
+            case plan.Write():
                 truth.write(each)
                 self._writes(each)
-            case Alter(name, lag):
-                account.alter_dynamic_table(name, target_lag=None if lag is None else lag * SECOND)
+            case plan.Alter(name, lag):
+                account.alter_dynamic_table(name, target_lag=None if lag is None else lag * plan.SECOND)
                 truth.tables[name] = replace(truth.tables[name], lag=lag)
-            case Switch(name, on):
+            case plan.Switch(name, on):
                 (account.resume if on else account.suspend)(name)
                 (truth.suspended.discard if on else truth.suspended.add)(name)
                 if on:
                     self.seen.errors[name] = 0
-            case Group() | Ungroup():
+            case plan.Group() | plan.Ungroup():
                 self._groups(each)
-            case Redefine() | Clone():
+            case plan.Redefine() | plan.Clone():
                 self._defines(each)
                 self.note()
-            case ReplaceView(number):
+            case plan.ReplaceView(number):
                 self._replace_view(number)
-            case Rename() | Swap() | Drop() | Undrop():
+            case plan.Rename() | plan.Swap() | plan.Drop() | plan.Undrop():
                 self._renames(each)
                 self.note()
-            case DropBase() | BaseBack():
+            case plan.DropBase() | plan.BaseBack():
                 self._base(each)
                 self.note()
-            case Down(ticks):
+            case plan.Down(ticks):
                 self.down = ticks
             case _:
                 assert_never(each)
 
-    def _can_happen(self, each: Happening) -> bool:
+    def _can_happen(self, each: plan.Happening) -> bool:
         """Tells whether the tables are there, or gone, as the plan took for sure.
 
         They are not where a command before was refused, or is not in a plan that was made smaller.
         """
-        known = self.gone if isinstance(each, Undrop) else self.truth.tables
+        known = self.gone if isinstance(each, plan.Undrop) else self.truth.tables
         match each:
-            case Rename(_, new) | Clone(_, new):
+            case plan.Rename(_, new) | plan.Clone(_, new):
                 is_free = new not in self.truth.tables
-            case Undrop(name):
+            case plan.Undrop(name):
                 is_free = name not in self.truth.tables
-            case DropBase(name):
+            case plan.DropBase(name):
                 is_free = name not in self.truth.lost
-            case BaseBack(name, _):
+            case plan.BaseBack(name, _):
                 is_free = name in self.truth.lost
             case _:
                 is_free = True
-        return is_free and set(named_by(each)).issubset(known)
+        return is_free and set(plan.named_by(each)).issubset(known)
 
-    def _writes(self, each: Write) -> None:
+    def _writes(self, each: plan.Write) -> None:
         """Commits a write to the base tables that are there."""
-        present = [base for base in BASES if base not in self.truth.lost]
+        present = [base for base in plan.BASES if base not in self.truth.lost]
         statements: list[Dml] = [
             Insert(base, tuple((a, b) for other, a, b in each.inserted if other == base))
             for base in present
@@ -129,28 +106,28 @@ class Acts:
         if statements:
             self.applier.commit(Commit(self.account.clock.now(), tuple(statements)))
 
-    def _base(self, each: DropBase | BaseBack) -> None:
+    def _base(self, each: plan.DropBase | plan.BaseBack) -> None:
         """Drops a base table, or lets it, or another one of its name, come back."""
         match each:
-            case DropBase(name):
+            case plan.DropBase(name):
                 self.account.drop(name, even_if_read=True)
                 self.truth.lost.add(name)
-            case BaseBack(name, False):
+            case plan.BaseBack(name, False):
                 self.account.undrop(name)
                 self.truth.lost.remove(name)
-            case BaseBack(name, True):
+            case plan.BaseBack(name, True):
                 # In memory a base table keeps its log: another one that follows in it has its name.
                 self.account.undrop(name)
                 self.applier.commit(Commit(self.account.clock.now(), (Replace(name, ()),)))
                 self.truth.rows[name] = []
                 self.truth.lost.remove(name)
 
-    def _groups(self, each: Group | Ungroup) -> None:
+    def _groups(self, each: plan.Group | plan.Ungroup) -> None:
         """Drops the group, and makes another one."""
         if self.truth.group:
             self.account.drop_refresh_group(GROUP)
             self.truth.group, self.truth.repeatable = (), False
-        if isinstance(each, Ungroup):
+        if isinstance(each, plan.Ungroup):
             return
         try:
             made = self.account.create_refresh_group(GROUP, each.members, each.isolation)
@@ -166,19 +143,19 @@ class Acts:
 
     def _replace_view(self, number: int) -> None:
         try:
-            self.account.create_view(VIEW, view_query(number), or_replace=True)
+            self.account.create_view(plan.VIEW, plan.view_query(number), or_replace=True)
         except DefinitionError as error:
-            if BASES[0] not in self.truth.lost:
-                self._wrong(VIEW, f"was not replaced: {error}")
+            if plan.BASES[0] not in self.truth.lost:
+                self._wrong(plan.VIEW, f"was not replaced: {error}")
         else:
-            if BASES[0] in self.truth.lost:
-                self._wrong(VIEW, "was replaced without the table that it reads")
+            if plan.BASES[0] in self.truth.lost:
+                self._wrong(plan.VIEW, "was replaced without the table that it reads")
             self.truth.view = number
 
-    def _defines(self, each: Redefine | Clone) -> None:
+    def _defines(self, each: plan.Redefine | plan.Clone) -> None:
         """Replaces a definition, or copies a table."""
         changed, lacks = self.truth.tables[each.name], self.truth.lacks_source(each.name)
-        if isinstance(each, Clone):
+        if isinstance(each, plan.Clone):
             try:
                 self.account.clone(each.name, each.copy)
             except DefinitionError as error:
@@ -192,7 +169,7 @@ class Acts:
         if not lacks:
             # Another definition may not fail where the old one did, and if it fails, the old one is new.
             self.seen.errors[each.name] = 0
-        lag = None if changed.lag is None else changed.lag * SECOND
+        lag = None if changed.lag is None else changed.lag * plan.SECOND
         # A group is refreshed as a whole, also one that has a table above.
         read = {each.name, *self.truth.above(each.name)}
         unit = {each.name, *(self.truth.group if read & {*self.truth.group} else ())}
@@ -201,31 +178,31 @@ class Acts:
             self.account.create_dynamic_table(each.name, changed.query, target_lag=lag, or_replace=True)
             self.truth.tables[each.name] = changed
 
-    def _renames(self, each: Rename | Swap | Drop | Undrop) -> None:
+    def _renames(self, each: plan.Rename | plan.Swap | plan.Drop | plan.Undrop) -> None:
         """Lets tables have other names, go, or come back; refused is what would make one read itself."""
         truth, account = self.truth, self.account
         match each:
-            case Rename(name, other):
+            case plan.Rename(name, other):
                 if not self._refused({name: other}, lambda: account.rename(name, other)):
                     self._moved({name: other})
-            case Swap(name, other):
+            case plan.Swap(name, other):
                 exchanged = {name: other, other: name}
                 if not self._refused(exchanged, lambda: account.swap(name, other)):
                     self._moved(exchanged)
-            case Drop(name):
+            case plan.Drop(name):
                 account.drop(name, even_if_read=True)
                 self.gone[name] = truth.dropped(name), name in truth.suspended, self.seen.errors[name]
                 truth.suspended.discard(name)
                 for known in (self.seen.errors, self.seen.stored, self.seen.visible):
                     known.pop(name, None)
-            case Undrop(name):
+            case plan.Undrop(name):
                 table, suspended, errors = self.gone.pop(name)
                 if not self._refused({}, lambda: account.undrop(name), table):
                     truth.tables[name] = table
                     self.seen.errors[name] = errors
                     (truth.suspended.add if suspended else truth.suspended.discard)(name)
 
-    def _refused(self, names: Mapping[str, str], command: Callable[[], object], *more: Declared) -> bool:
+    def _refused(self, names: Mapping[str, str], command: Callable[[], object], *more: plan.Declared) -> bool:
         """Tells whether a command was refused, which is right only where a table would read itself.
 
         `names`: the new names of tables; `more`: tables that come back.
