@@ -6,14 +6,14 @@ import gc
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 import click
 
-from campaign.cli.histories.level_options import options_of
-from campaign.cli.histories.on_cluster import on_cluster
+from campaign.cli.histories import options
 from campaign.cli.histories.smallest import require_suffix, write_smallest
 from campaign.cli.progress import waiting
 from campaign.cli.terminal import print_json
@@ -28,9 +28,8 @@ from dvs_model.clients.variants import VARIANTS
 from dvs_model.errors import HistoryError
 from dvs_model.formats.elle import WORKLOADS
 from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
-from dvs_model.formats.registry import FORMATS
 from dvs_model.formats.written.registry import SUFFIXES
-from dvs_model.graph.reading import Derivations, DerivedWrites, Predicates, Reading
+from dvs_model.graph.reading import Derivations, DerivedWrites, Predicates
 from dvs_model.judging.files import histories
 from dvs_model.judging.options import CheckOptions
 from dvs_model.observed.seen import Assumption, RealTime
@@ -121,14 +120,8 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice([*FORMATS, "cobra", "delta", "auto"]),
-    default="auto",
-    show_default=True,
-)
+@options.files
+@options.format_
 @click.option(
     "--workload",
     type=click.Choice(WORKLOADS),
@@ -257,21 +250,6 @@ def command(
     files: tuple[Path, ...],
     format_: str,
     workload: str | None,
-    initial: int | None,
-    initial_state: Path | None,
-    complete: bool,
-    converted: bool,
-    assumed: tuple[str, ...],
-    order: str,
-    names: tuple[str, ...],
-    clients: tuple[str, ...],
-    forbidden: tuple[str, ...],
-    mixed: tuple[str, ...],
-    executing: bool,
-    derivations: str,
-    predicates: str,
-    derived_writes: str,
-    least: int,
     smallest_out: Path | None,
     memory: float | None,
     master: str,
@@ -280,8 +258,7 @@ def command(
     sarif_out: Path | None,
     junit: Path | None,
     as_json: bool,
-    steps: int,
-    search_steps: int,
+    **asked: Any,
 ) -> ExitCode:
     """Judge which isolation levels transaction histories keep, derivations included.
 
@@ -289,33 +266,20 @@ def command(
     read. A file of - is standard input. Folders of Delta tables are read as one history: their commits. Files
     of Jepsen, Elle, Plume, dbcop, AWDIT and TimeKiller are recognised, and folders of Cobra's logs.
     """
-    options = replace(
-        options_of(names, clients, forbidden, mixed, executing=executing),
-        reading=Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes)),
-        steps=steps,
-        search_steps=search_steps,
-        initial=initial,
-        initial_state=initial_state,
-        complete=complete,
-        converted=converted,
-        assumed=assumed,
-        order=RealTime(order),
-        least=least,
-    )
-    requested = options.requested
+    wanted = options.options_of(**asked)
     _require_different(html, sarif_out, junit, smallest_out)
     require_suffix(smallest_out)
-    reports = Reports(requested, clients, html, sarif_out, junit)
+    reports = Reports(wanted.requested, wanted.clients, html, sarif_out, junit)
     began = time.perf_counter()
     items = on_cluster(files, master) if master else histories(files, format_, workload, memory_of(memory))
     for source, item in uncollected(read_on(items)):
         with waiting(f"judging {source}"):
-            judged = _judged(options, reports, source, item)
+            judged = _judged(wanted, reports, source, item)
         if judged is None:
             continue
         item, checked = judged
         KEPT[:] = judged
-        if smallest_out is not None and write_smallest(smallest_out, options, item, checked):
+        if smallest_out is not None and write_smallest(smallest_out, wanted, item, checked):
             smallest_out = None
         printed = sum(reports.counts.values())
         done = time.perf_counter()
@@ -324,9 +288,9 @@ def command(
         if as_json:
             print_json(as_object(checked))
         elif printed < IN_FULL or explain:
-            click.echo(("\n" if printed else "") + history_text(checked, requested, explain=explain))
+            click.echo(("\n" if printed else "") + history_text(checked, wanted.requested, explain=explain))
         else:
-            click.echo(short_text(checked, requested))
+            click.echo(short_text(checked, wanted.requested))
     if not as_json and sum(reports.counts.values()) + len(reports.refused) > 1:
         click.echo("\n" + summary_line(reports.counts, len(reports.refused)))
     if smallest_out is not None:
@@ -336,8 +300,20 @@ def command(
     return reports.code
 
 
+def on_cluster(files: Sequence[Path], master: str) -> Iterator[tuple[str, Item]]:
+    """Yields the histories of Parquet, read by a Spark cluster. Raises CampaignError: it cannot be."""
+    # Imported here, because they load pyspark.
+    from campaign.histories import on_cluster as cluster_reader
+    from campaign.runs.cluster import Cluster
+    from dynamic_tables.session import Settings
+
+    cluster = Cluster.join(master, Settings.SIZED, cluster_reader.LOST)
+    for path in files:
+        yield str(path), cluster_reader.on_cluster(path, cluster)
+
+
 def _judged(
-    options: CheckOptions, reports: Reports, source: str, item: Item
+    asked: CheckOptions, reports: Reports, source: str, item: Item
 ) -> tuple[Parsed | Viewed, Checked] | None:
     """Returns a history, completed by the options, and its verdicts; prints why there are none, then None."""
     where = ""
@@ -346,8 +322,8 @@ def _judged(
         where = "" if error.line is None else f":{error.line}:{error.column}"
     else:
         try:
-            completed = options.apply_to(item)
-            return completed, options.judge(completed)
+            completed = asked.apply_to(item)
+            return completed, asked.judge(completed)
         except HistoryError as raised:
             error = raised
     message = f"{source}{where}: {error.fact}"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from campaign.cli.histories import options
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
@@ -16,7 +17,6 @@ from dvs_model.clients.whole import whole
 from dvs_model.errors import HistoryError
 from dvs_model.formats.elle import WORKLOADS
 from dvs_model.formats.reader import Parsed, Refused, Viewed
-from dvs_model.formats.registry import FORMATS
 from dvs_model.formats.table import write_parquet
 from dvs_model.histories.history import History
 from dvs_model.judging.files import histories
@@ -24,23 +24,13 @@ from dvs_model.notation import render
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@options.files
 @click.option(
     "--to", "target", type=click.Choice(["adya", "jsonl", "parquet"]), default="adya", show_default=True
 )
 @click.option("--out", type=click.Path(path_type=Path), help="File to write.  [standard output]")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice([*FORMATS, "cobra", "delta", "auto"]),
-    default="auto",
-    show_default=True,
-)
-@click.option(
-    "--workload",
-    type=click.Choice(WORKLOADS),
-    help="As in `dvs check`.",
-)
+@options.format_
+@click.option("--workload", type=click.Choice(WORKLOADS), help="As in `dvs check`.")
 def command(
     files: tuple[Path, ...], target: str, out: Path | None, format_: str, workload: str | None
 ) -> ExitCode:

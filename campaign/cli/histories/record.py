@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -76,24 +76,15 @@ WORDS = ("append", "register", "bank", "predicate", "views")
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     url: str,
     workload: str,
-    clients: int,
-    seconds: float,
     isolation: str | None,
-    rate: float,
-    transactions: int,
-    keys: int,
-    seed: int,
-    kill: float | None,
-    crash: float | None,
-    pause: float | None,
-    refreshers: int,
-    plain: bool,
     out: Path | None,
     judged: bool,
     names: tuple[str, ...],
     as_json: bool,
+    **load: Any,
 ) -> ExitCode:
     """Run random transactions of concurrent clients on a database, record what they see, and judge it.
 
@@ -109,20 +100,9 @@ def command(
     wrong = [name for name in names if name not in BY_NAME and name not in VARIANTS]
     if wrong:
         raise CampaignError(f"there is no level {wrong[0]}; take one of {', '.join((*BY_NAME, *VARIANTS))}")
-    run = Load(
-        workload=VIEWS if workload == "views" else WORKLOADS[workload],
-        clients=clients,
-        seconds=seconds,
-        rate=rate,
-        keys=keys,
-        seed=seed,
-        transactions=transactions,
-        kill=kill or 0.0,
-        crash=crash or 0.0,
-        pause=pause or 0.0,
-        refreshers=refreshers,
-        plain=plain,
-    )
+    # A disturbance that is not asked for is None.
+    numbers: dict[str, Any] = {name: 0.0 if value is None else value for name, value in load.items()}
+    run = Load(workload=VIEWS if workload == "views" else WORKLOADS[workload], **numbers)
     out = out or Path("history.adya" if workload == "views" else "history.edn")
     if workload == "views":
         return record_views(url, isolation, run, out, names, as_json=as_json)

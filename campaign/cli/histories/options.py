@@ -1,13 +1,20 @@
-"""The levels that the options of `dvs check` name, some for single transactions."""
+"""Options of the commands that read histories, and what those of `dvs check` ask of a history."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
 
 from campaign.errors import CampaignError
 from dvs_model.checking.mixing import MIXED
+from dvs_model.formats.registry import FORMATS
+from dvs_model.graph.reading import Derivations, DerivedWrites, Predicates, Reading
 from dvs_model.judging.options import CheckOptions
+from dvs_model.observed.seen import RealTime
 from dvs_model.theory.levels import BY_NAME
 from dvs_model.theory.names import Level, Phenomenon
 
@@ -15,16 +22,30 @@ FORM = re.compile(r"(?P<level>[^:]+):\s*(?P<txns>T?\d+(\s*,\s*T?\d+)*)\s*", re.I
 KNOWN = ", ".join(level.value for level in MIXED)
 
 
+files = click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+format_ = click.option(
+    "--format", "format_", type=click.Choice([*FORMATS, "cobra", "delta", "auto"]), default="auto"
+)
+
+
 def options_of(
-    levels: Sequence[str],
+    *,
+    names: Sequence[str],
     clients: tuple[str, ...],
     forbidden: Sequence[str],
     mixed: Sequence[str],
-    *,
     executing: bool,
+    derivations: str,
+    predicates: str,
+    derived_writes: str,
+    order: str,
+    **others: Any,
 ) -> CheckOptions:
-    """Returns what is asked of histories, by default PL-3. Raises CampaignError: it does not go together."""
-    named = tuple(BY_NAME[name] for name in levels)
+    """Returns what is asked of histories, by default PL-3. Raises CampaignError: it does not go together.
+
+    `names`: levels. `others`: the fields of CheckOptions that are given as they are.
+    """
+    named = tuple(BY_NAME[name] for name in names)
     if not (named or clients or forbidden or mixed):
         named = (Level.PL_3,)
     return CheckOptions(
@@ -34,6 +55,9 @@ def options_of(
         mixed=transaction_levels(mixed) if mixed else None,
         others=others_level(named) if mixed else Level.PL_3,
         executing=(named or (Level.PL_3,)) if executing else (),
+        reading=Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes)),
+        order=RealTime(order),
+        **others,
     )
 
 
