@@ -292,10 +292,9 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
         """
         with self.lock:
             old = self._replaced(name, DynamicTable) if or_replace else None
+            # With the lag that it has now: if the new definition fails, all is as before.
+            old = None if old is None else allowed(self, old.name, Privilege.OWNERSHIP)
             name = self.new_name(name) if old is None else old.name
-            if old is not None:
-                # With the lag that it has now: if the new definition fails, all is as before.
-                old = allowed(self, name, Privilege.OWNERSHIP)
             # A table of the name may have been dropped while others read it.
             ensure_acyclic(self.store.definitions(), name, query)
             mode, lag = RefreshMode.of(refresh_mode), read_lag(name, target_lag, self.minimum_lag)
@@ -313,22 +312,28 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
                 changing=changing,
             )
             table = replace(table, expanded=table.expanded + marks)
-            if old is not None and self.store.refreshes(old, edited=True):
-                ensure_frozen_stays(old, table)
-            ensure_in_order(self, {**self.store.definitions(), name: table})
-            _, below = self._below(table)
-            if old is None:
-                self.store.create_dynamic_table(table)
-            else:
-                self.store.redefine(table)
-            self.note_definition(table, created=old is None)
-            self.bound[name] = (below, bound, table.columns)
+            self._store_definition(table, old, bound)
             if initialize:
                 self._first_contents(table, old)
             definitions = self.store.definitions()
             for source in table.sources if table.incremental else ():
                 _warn_of(definitions[source])
             return table
+
+    def _store_definition(
+        self, table: DynamicTable, old: DynamicTable | None, bound: BoundQuery | None
+    ) -> None:
+        """Stores a new definition, or one in place of an old one, with the plan that it was bound to."""
+        if old is not None and self.store.refreshes(old, edited=True):
+            ensure_frozen_stays(old, table)
+        ensure_in_order(self, {**self.store.definitions(), table.name: table})
+        _, below = self._below(table)
+        if old is None:
+            self.store.create_dynamic_table(table)
+        else:
+            self.store.redefine(table)
+        self.note_definition(table, created=old is None)
+        self.bound[table.name] = (below, bound, table.columns)
 
     def _first_contents(self, table: DynamicTable, old: DynamicTable | None) -> None:
         """Writes the contents of a new or replaced table; if that fails, all is as before."""

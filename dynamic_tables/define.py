@@ -187,14 +187,7 @@ def define(
     read = read_query(query, definitions, rules, analyzer, compared=compared)
     unsupported = changing or read.unsupported
     if unsupported is None and read.bound is not None and mode is not RefreshMode.FULL:
-        try:
-            ensure_no_ties(read.bound, store, rules)
-        except UnsupportedError as error:
-            unsupported = error
-        if frozen_where and on_top(read.bound.plan) is not None:
-            unsupported = UnsupportedError(
-                "LIMIT", "the first rows are found among all, frozen ones included"
-            )
+        unsupported = _undecided_rows(read.bound, store, rules, frozen=bool(frozen_where))
     if mode is RefreshMode.INCREMENTAL and unsupported is not None:
         raise UnsupportedError(
             unsupported.operator, f"{unsupported.reason}; {name} cannot be INCREMENTAL, use AUTO or FULL"
@@ -224,6 +217,19 @@ def define(
     )
     _check_frozen(table, definitions, rules, analyzer)
     return table, read.bound if incremental or analyzer is None else None
+
+
+def _undecided_rows(
+    bound: BoundQuery, store: Store, rules: Rules, *, frozen: bool
+) -> UnsupportedError | None:
+    """Returns why it is not decided which rows a plan keeps; None: it is. `frozen`: some rows stay."""
+    if frozen and on_top(bound.plan) is not None:
+        return UnsupportedError("LIMIT", "the first rows are found among all, frozen ones included")
+    try:
+        ensure_no_ties(bound, store, rules)
+    except UnsupportedError as error:
+        return error
+    return None
 
 
 def _check_frozen(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -83,13 +83,10 @@ def read_definitions(
         unfit = [script.unfit[name] for name in resolved.sources if name in script.unfit]
         unfit += [f"it reads {name}" for name in gone]
         described = Described(reason=unfit[0]) if unfit else describe(written, known)
-        reason = described.reason or (
-            values.refusal(written.name, duckdb_text(resolved.translated), described.columns)
-            if by_duckdb
-            else ""
-        )
         definition = defined(resolved, described.columns)
-        reason = reason or _malformed(definition, known)
+        text, columns = duckdb_text(resolved.translated), described.columns
+        refusal = values.refusal(written.name, text, columns) if by_duckdb and not described.reason else ""
+        reason = described.reason or refusal or _malformed(definition, known)
         if reason:
             refused[written.name] = reason
             continue
@@ -111,10 +108,7 @@ def read_definitions(
             for base in script.tables
         ]
     )
-    try:
-        check_definitions(Scenario(str(path), tuple(each.table for each in given), tuple(definitions), ()))
-    except WorkloadError as error:
-        raise ScriptError(f"{path}: {error}") from error
+    _ensure_whole(path, given, definitions)
     return Given(
         source=str(path),
         tables=given,
@@ -132,6 +126,15 @@ def frozen_rows(written: WrittenDefinition) -> WrittenDefinition:
     tree = sqlglot.parse_one(f"SELECT * FROM {written.name} WHERE {written.frozen}", read="databricks")
     assert isinstance(tree, exp.Query)
     return replace(written, name=f"{written.name} frozen", tree=tree)
+
+
+def _ensure_whole(path: Path, tables: Sequence[GivenTable], definitions: Sequence[Definition]) -> None:
+    """Raises ScriptError: a scenario cannot hold all of the tables and definitions together."""
+    whole = Scenario(str(path), tuple(each.table for each in tables), tuple(definitions), ())
+    try:
+        check_definitions(whole)
+    except WorkloadError as error:
+        raise ScriptError(f"{path}: {error}") from error
 
 
 def _malformed(definition: Definition, known: Mapping[str, tuple[Column, ...]]) -> str:
