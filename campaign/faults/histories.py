@@ -1,37 +1,27 @@
-"""Faults in the analysis of histories (`dvs mutants --tier model`): a rule or a detector is replaced."""
+"""Faults in the analysis of histories (`dvs mutants --kind histories`): a rule or a detector is replaced."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from itertools import groupby
 
-from campaign.faults.fault import sentence
+from campaign.faults.fault import ModelFault, sentence
 from dvs_model.analysis.analysis import Analysis, Rules
 from dvs_model.analysis.verdict import ABSENT, DirtyRead, PhenomenonVerdict, Present
 from dvs_model.checking.check import Checked, check
 from dvs_model.graph.dsg import dsg
 from dvs_model.graph.facts import Facts
 from dvs_model.graph.graph import Graph
-from dvs_model.graph.reading import DEFAULT, Reading
+from dvs_model.graph.reading import Reading
 from dvs_model.histories.history import Abort, Commit, Derive, Event, History, PredicateRead, Start, Version
 from dvs_model.phenomena.cycles import Detector
 from dvs_model.phenomena.registry import DETECTORS
 from dvs_model.theory.names import Phenomenon
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryFault:
-    """A real bug of some checker of histories, planted in ours. `wrong`: what the checker then does wrong."""
-
-    name: str
-    wrong: str
-    rules: Rules = field(default_factory=Rules)
-    detectors: Mapping[Phenomenon, Detector] = field(default_factory=lambda: DETECTORS)
-
-    def check(self, history: History, reading: Reading = DEFAULT) -> Checked:
-        """Returns the verdicts of the checker with the fault."""
-        return check(history, reading, rules=self.rules, detectors=self.detectors)
+Checker = Callable[[History], Checked]
+"""Returns the verdicts on a history."""
 
 
 def without_derivations(facts: Facts, reading: Reading) -> Graph:
@@ -135,14 +125,18 @@ def not_derived(analysis: Analysis, read: DirtyRead) -> bool:
     return read.path[-1].obj not in analysis.facts.derived
 
 
-def _rule_fault(name: str, part: str, faulty: Callable[..., object]) -> HistoryFault:
+def _rule_fault(part: str, faulty: Callable[..., object]) -> ModelFault[Checker]:
     rules = replace(Rules(), **{part: faulty})  # type: ignore[arg-type]  # `faulty` is what the part takes
-    return HistoryFault(name=name, wrong=sentence(faulty), rules=rules)
+    return ModelFault(sentence(faulty), partial(check, rules=rules))
+
+
+def _detector_fault(wrong: str, phenomenon: Phenomenon, detector: Detector) -> ModelFault[Checker]:
+    return ModelFault(wrong, partial(check, detectors={**DETECTORS, phenomenon: detector}))
 
 
 def _reads_fault(
-    name: str, wrong: str, phenomenon: Phenomenon, counts: Callable[[Analysis, DirtyRead], bool]
-) -> HistoryFault:
+    wrong: str, phenomenon: Phenomenon, counts: Callable[[Analysis, DirtyRead], bool]
+) -> ModelFault[Checker]:
     """A fault that overlooks all evidence of a phenomenon but dirty reads for which `counts` is true."""
 
     def detect(analysis: Analysis) -> PhenomenonVerdict:
@@ -152,35 +146,29 @@ def _reads_fault(
         reads = tuple(e for e in verdict.evidence if isinstance(e, DirtyRead) and counts(analysis, e))
         return Present(reads) if reads else ABSENT
 
-    return HistoryFault(name=name, wrong=wrong, detectors={**DETECTORS, phenomenon: detect})
+    return _detector_fault(wrong, phenomenon, detect)
 
 
 G1A, G1B = Phenomenon.G1A, Phenomenon.G1B
 
-HISTORY_FAULTS: Mapping[str, HistoryFault] = {
-    fault.name: fault
-    for fault in (
-        _rule_fault("derivation-edges-missing", "graph", without_derivations),
-        _rule_fault("version-order-by-events", "prepare", ordered_by_commits),
-        _rule_fault("refresh-order-for-version-order", "prepare", derived_ordered_by_commits),
-        _rule_fault("predicate-read-vacuous", "graph", matching_members_only),
-        _rule_fault("derivations-three-deep", "graph", three_derivations_deep),
-        _rule_fault("sessions-cut-at-aborts", "prepare", sessions_cut_at_aborts),
-        _rule_fault("starts-of-all-or-none", "prepare", starts_of_all_or_none),
-        _rule_fault("starts-where-missing", "prepare", starts_where_missing),
-        HistoryFault(
-            name="aborted-read-ignored",
-            wrong="Aborted transactions are removed before the search, so nobody is seen to read from them.",
-            detectors={**DETECTORS, G1A: lambda analysis: ABSENT},
-        ),
-        _reads_fault("aborted-read-direct-only", "Aborted reads through derivation are missed.", G1A, direct),
-        _reads_fault("aborted-refresh-ignored", "Reads of an aborted refresh are missed.", G1A, not_derived),
-        _reads_fault(
-            "intermediate-read-direct-only",
-            "Intermediate reads through derivations are missed.",
-            G1B,
-            direct,
-        ),
-    )
+HISTORY_FAULTS: Mapping[str, ModelFault[Checker]] = {
+    "derivation-edges-missing": _rule_fault("graph", without_derivations),
+    "version-order-by-events": _rule_fault("prepare", ordered_by_commits),
+    "refresh-order-for-version-order": _rule_fault("prepare", derived_ordered_by_commits),
+    "predicate-read-vacuous": _rule_fault("graph", matching_members_only),
+    "derivations-three-deep": _rule_fault("graph", three_derivations_deep),
+    "sessions-cut-at-aborts": _rule_fault("prepare", sessions_cut_at_aborts),
+    "starts-of-all-or-none": _rule_fault("prepare", starts_of_all_or_none),
+    "starts-where-missing": _rule_fault("prepare", starts_where_missing),
+    "aborted-read-ignored": _detector_fault(
+        "Aborted transactions are removed before the search, so nobody is seen to read from them.",
+        G1A,
+        lambda analysis: ABSENT,
+    ),
+    "aborted-read-direct-only": _reads_fault("Aborted reads through derivation are missed.", G1A, direct),
+    "aborted-refresh-ignored": _reads_fault("Reads of an aborted refresh are missed.", G1A, not_derived),
+    "intermediate-read-direct-only": _reads_fault(
+        "Intermediate reads through derivations are missed.", G1B, direct
+    ),
 }
 """Every fault that is planted in the analysis of histories, by name."""

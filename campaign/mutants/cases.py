@@ -55,7 +55,7 @@ def hunt_cases(
         share = start + (deadline - start) / (len(names) - place)
         result = _hunt(kind, name, seed, most or kind.most, share)
         if result.killer and attempts:
-            small = kind.smallest(name, seed, result.cases - 1, attempts)
+            small = kind.smallest(kind.planted[name].model, seed, result.cases - 1, attempts)
             result = replace(result, seconds=time.monotonic() - start, reproduction=small)
         progress(result)
         results.append(result)
@@ -63,10 +63,10 @@ def hunt_cases(
 
 
 def _hunt(kind: FaultKind, name: str, seed: int, most: int, deadline: float) -> CaseHunt:
-    start, killer, number = time.monotonic(), "", 0
+    start, killer, number, model = time.monotonic(), "", 0, kind.planted[name].model
     while not killer and number < most and time.monotonic() < deadline:
-        killer = kind.wrong(name, seed, number)
-        if killer and (sound := kind.wrong(None, seed, number)):
+        killer = kind.wrong(model, seed, number)
+        if killer and (sound := kind.wrong(kind.sound, seed, number)):
             raise CampaignError(
                 f"{kind.unit} {number} of seed {seed}: {sound}, without a fault too; mend the "
                 f"{kind.area} first, or a kill proves nothing"

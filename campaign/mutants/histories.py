@@ -5,11 +5,12 @@ The analysis must agree with them on each; one with a planted fault must contrad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
+from campaign.faults.histories import Checker
 from dvs_model.analysis.verdict import Absent, PhenomenonVerdict, Present, Unknown
-from dvs_model.checking.check import Checked, check
+from dvs_model.checking.check import check
 from dvs_model.checking.minimise import reductions
 from dvs_model.histories.history import History
 from dvs_model.notation import render
@@ -17,8 +18,6 @@ from dvs_model.theory.names import Phenomenon
 from generators.histories import SMALL, STORIES, HistoryShape, history_at
 from reference.histories import Reference
 from shrink import loop
-
-Checker = Callable[[History], Checked]
 
 SHAPES = (SMALL, HistoryShape(again_percent=35, operations=(2, 5), base=(1, 2)), STORIES)
 """Shapes of the random histories, used in turn: mixed ones, ones that often write the same objects, and ones
@@ -36,22 +35,18 @@ def _verdicts_of(seed: int, number: int) -> Mapping[str, bool | None]:
     return Reference(history_of(seed, number)).verdicts()
 
 
-def wrong_in_case(faulty: Checker | None, seed: int, number: int) -> str:
-    """The phenomenon on which a checker contradicts the definitions; empty where it agrees.
-
-    `faulty`: None for the checker without a fault.
-    """
-    wrong = first_difference(history_of(seed, number), faulty or check, _verdicts_of(seed, number))
+def wrong_in_case(checker: Checker, seed: int, number: int) -> str:
+    """The phenomenon on which a checker contradicts the definitions; empty where it agrees."""
+    wrong = first_difference(history_of(seed, number), checker, _verdicts_of(seed, number))
     return "" if wrong is None else wrong.value
 
 
-def disagreement(seed: int, count: int, checker: Checker = check) -> str:
-    """The first of some random histories that a checker judges otherwise than the definitions; or empty."""
-    for index in range(count):
-        history = history_of(seed, index)
-        wrong = first_difference(history, checker, Reference(history).verdicts())
-        if wrong is not None:
-            return f"history {index} of seed {seed} on {wrong.value}: {render(history)}"
+def disagreement(seed: int, count: int) -> str:
+    """The first of some random histories that we judge otherwise than the definitions; or empty."""
+    for number in range(count):
+        wrong = wrong_in_case(check, seed, number)
+        if wrong:
+            return f"history {number} of seed {seed} on {wrong}: {render(history_of(seed, number))}"
     return ""
 
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from random import Random
 from types import MappingProxyType
+from typing import Any
 
-from campaign.faults.histories import HISTORY_FAULTS
+from campaign.faults.fault import ModelFault
+from campaign.faults.histories import HISTORY_FAULTS, Checker
 from campaign.faults.intents import INTENT_FAULTS
 from campaign.faults.read_committed import READ_COMMITTED_FAULTS
 from campaign.mutants import histories
@@ -22,14 +24,16 @@ from campaign.protocols.read_committed import random_script, search_scripts
 from campaign.soak.faults import FAULTS as SCHEDULE_FAULTS
 from campaign.soak.file import plan_to_json
 from campaign.soak.plan import Plan, plan_of
+from campaign.soak.result import SOUND as SOUND_SCHEDULER, Scheduler
 from campaign.soak.run import soak
 from campaign.soak.shrunk import shrink
 from campaign.verify.protocol import Interleaving, every_interleaving, verified
-from campaign.verify.protocol_world import PROTOCOL_FAULTS, SOUND
+from campaign.verify.protocol_world import PROTOCOL_FAULTS, SOUND, Planted
+from dvs_model.checking.check import check
 from dvs_model.notation import render
 from protocols.data_plane.histories import history_of
-from protocols.data_plane.resolve import CLAUSES, resolve
-from protocols.read_committed.machine import RULES
+from protocols.data_plane.resolve import CLAUSES, Clauses, resolve
+from protocols.read_committed.machine import RULES, Rules
 
 ENGINE = "engine"
 """The kind of the faults in `campaign.faults.FAULTS`."""
@@ -48,27 +52,29 @@ class Reproduction:
 class FaultKind:
     """Faults that are hunted case by case.
 
-    `unit`: what a case is. `most`: the cases in which a fault must be found. `faults`: by name what each
-    fault does wrong. `wrong(fault, seed, number)`: what the case of a number shows to be wrong, in a few
-    words; empty where nothing is. Without a fault (None) it must be empty: a kill would prove nothing.
-    `smallest(fault, seed, number, attempts)`: the case made small, within so many runs.
+    `unit`: what a case is. `most`: the cases in which a fault must be found. `planted`: the faults by name;
+    `sound`: the model without one. `wrong(model, seed, number)`: what the case of a number shows to be wrong,
+    in a few words; empty where nothing is. Of the sound model it must be empty: a kill would prove nothing.
+    `smallest(model, seed, number, attempts)`: the case made small, within so many runs.
     """
 
     name: str
     area: str
     unit: str
     most: int
-    faults: Mapping[str, str]
-    wrong: Callable[[str | None, int, int], str]
-    smallest: Callable[[str, int, int, int], Reproduction]
+    planted: Mapping[str, ModelFault[Any]]
+    sound: Any
+    wrong: Callable[[Any, int, int], str]
+    smallest: Callable[[Any, int, int, int], Reproduction]
+
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """By name what each fault does wrong."""
+        return {name: fault.wrong for name, fault in self.planted.items()}
 
 
-def _history_wrong(fault: str | None, seed: int, number: int) -> str:
-    return histories.wrong_in_case(None if fault is None else HISTORY_FAULTS[fault].check, seed, number)
-
-
-def _smallest_history(fault: str, seed: int, number: int, attempts: int) -> Reproduction:
-    history = histories.smallest(histories.history_of(seed, number), HISTORY_FAULTS[fault].check, attempts)
+def _smallest_history(checker: Checker, seed: int, number: int, attempts: int) -> Reproduction:
+    history = histories.smallest(histories.history_of(seed, number), checker, attempts)
     text = render(history)
     return Reproduction(
         size={"events": len(history.shown_events()), "history": text}, text=f"{text}\n", suffix=".adya"
@@ -83,26 +89,23 @@ def _account(seed: int, number: int) -> Plan:
     return plan_of(seed + number, ACCOUNT_HOURS)
 
 
-def _account_wrong(fault: str | None, seed: int, number: int) -> str:
-    planted = None if fault is None else SCHEDULE_FAULTS[fault]
-    return next((each.check.value for each in soak(_account(seed, number), planted, most=1).wrong), "")
+def _account_wrong(scheduler: Scheduler, seed: int, number: int) -> str:
+    return next((each.check.value for each in soak(_account(seed, number), scheduler, most=1).wrong), "")
 
 
-def _smallest_account(fault: str, seed: int, number: int, attempts: int) -> Reproduction:
-    planted, plan = SCHEDULE_FAULTS[fault], _account(seed, number)
-    first = soak(plan, planted, most=1).wrong[0]
-    small = shrink(plan, first, planted, attempts=attempts).plan
+def _smallest_account(scheduler: Scheduler, seed: int, number: int, attempts: int) -> Reproduction:
+    plan = _account(seed, number)
+    first = soak(plan, scheduler, most=1).wrong[0]
+    small = shrink(plan, first, scheduler, attempts=attempts).plan
     size = {"tables": len(small.tables), "happenings": sum(map(len, small.ticks))}
     return Reproduction(size=size, text=plan_to_json(small), suffix=".json")
 
 
-def _intents_wrong(fault: str | None, seed: int, number: int) -> str:
-    clauses = CLAUSES if fault is None else INTENT_FAULTS[fault].model
+def _intents_wrong(clauses: Clauses, seed: int, number: int) -> str:
     return what_is_wrong(intents_of_case(seed, number), clauses) or ""
 
 
-def _smallest_intents(fault: str, seed: int, number: int, attempts: int) -> Reproduction:
-    clauses = INTENT_FAULTS[fault].model
+def _smallest_intents(clauses: Clauses, seed: int, number: int, attempts: int) -> Reproduction:
     intents = smallest_intents(intents_of_case(seed, number), clauses, attempts)
     text = render(history_of(intents, resolve(intents, clauses=clauses).to_rollback))
     return Reproduction(
@@ -114,8 +117,7 @@ ORDERS = 40
 """The orders of a script that are run, and as many with DDL drawn into it."""
 
 
-def _script_wrong(fault: str | None, seed: int, number: int) -> str:
-    rules = RULES if fault is None else READ_COMMITTED_FAULTS[fault].model
+def _script_wrong(rules: Rules, seed: int, number: int) -> str:
     return ", ".join(search_scripts(seed, 1, rules, ORDERS, first=number).broken[:1])
 
 
@@ -127,13 +129,16 @@ def _every_interleaving() -> Sequence[Interleaving]:
     return interleavings
 
 
-def _interleaving_wrong(fault: str | None, seed: int, number: int) -> str:
+def _interleaving(seed: int, number: int) -> Interleaving:
     every = _every_interleaving()
-    planted = SOUND if fault is None else PROTOCOL_FAULTS[fault].model
-    return next(iter(verified(every[(seed + number) % len(every)], planted).laws), "")
+    return every[(seed + number) % len(every)]
 
 
-def _script_as_it_is(fault: str, seed: int, number: int, attempts: int) -> Reproduction:
+def _interleaving_wrong(planted: Planted, seed: int, number: int) -> str:
+    return next(iter(verified(_interleaving(seed, number), planted).laws), "")
+
+
+def _script_as_it_is(rules: Rules, seed: int, number: int, attempts: int) -> Reproduction:
     script = random_script(Random(f"{seed} {number}"))
     lines = [f"SETUP: {each.text}" for each in script.setup]
     lines += [f"{step.session}: {step.statement.text}" for step in script.steps if step.statement is not None]
@@ -142,9 +147,8 @@ def _script_as_it_is(fault: str, seed: int, number: int, attempts: int) -> Repro
     )
 
 
-def _interleaving_as_it_is(fault: str, seed: int, number: int, attempts: int) -> Reproduction:
-    every = _every_interleaving()
-    ran = verified(every[(seed + number) % len(every)], PROTOCOL_FAULTS[fault].model)
+def _interleaving_as_it_is(planted: Planted, seed: int, number: int, attempts: int) -> Reproduction:
+    ran = verified(_interleaving(seed, number), planted)
     lines = [str(ran.interleaving), ran.laws[0], *map(str, ran.lines)]
     return Reproduction(
         size={"steps": len(ran.lines)}, text="".join(f"{line}\n" for line in lines), suffix=".txt"
@@ -159,8 +163,9 @@ KINDS: Mapping[str, FaultKind] = {
             area="analysis of histories",
             unit="history",
             most=20_000,
-            faults={name: fault.wrong for name, fault in HISTORY_FAULTS.items()},
-            wrong=_history_wrong,
+            planted=HISTORY_FAULTS,
+            sound=check,
+            wrong=histories.wrong_in_case,
             smallest=_smallest_history,
         ),
         FaultKind(
@@ -168,7 +173,8 @@ KINDS: Mapping[str, FaultKind] = {
             area="scheduler",
             unit="account",
             most=30,
-            faults={name: fault.wrong for name, fault in SCHEDULE_FAULTS.items()},
+            planted=SCHEDULE_FAULTS,
+            sound=SOUND_SCHEDULER,
             wrong=_account_wrong,
             smallest=_smallest_account,
         ),
@@ -178,7 +184,8 @@ KINDS: Mapping[str, FaultKind] = {
             unit="interleaving",
             # All there are (`dvs verify protocol` counts them); a few come twice.
             most=2100,
-            faults={name: fault.wrong for name, fault in PROTOCOL_FAULTS.items()},
+            planted=PROTOCOL_FAULTS,
+            sound=SOUND,
             wrong=_interleaving_wrong,
             smallest=_interleaving_as_it_is,
         ),
@@ -187,7 +194,8 @@ KINDS: Mapping[str, FaultKind] = {
             area="data-plane intents",
             unit="set",
             most=2000,
-            faults={name: fault.wrong for name, fault in INTENT_FAULTS.items()},
+            planted=INTENT_FAULTS,
+            sound=CLAUSES,
             wrong=_intents_wrong,
             smallest=_smallest_intents,
         ),
@@ -196,7 +204,8 @@ KINDS: Mapping[str, FaultKind] = {
             area="read committed",
             unit="script",
             most=200,
-            faults={name: fault.wrong for name, fault in READ_COMMITTED_FAULTS.items()},
+            planted=READ_COMMITTED_FAULTS,
+            sound=RULES,
             wrong=_script_wrong,
             smallest=_script_as_it_is,
         ),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from campaign.faults.fault import ModelFault, sentence
 from campaign.soak.plan import SECOND, TICK
-from campaign.soak.result import Fault
+from campaign.soak.result import Scheduler
 from dynamic_tables.journal.events import Resumed
 from dynamic_tables.refresh.execute import PROTOCOL
 from dynamic_tables.refresh.versions import resolve
@@ -75,29 +77,20 @@ def _version_at(before: Frontier, source: str, store: Store, timestamp: int) -> 
     return later[-1] if later else before.sources[source]
 
 
-FAULTS: Mapping[str, Fault] = {
-    fault.name: fault
-    for fault in (
-        Fault("misaligned-period", misaligned.__doc__ or "", schedule=misaligned),
-        Fault(
-            "skipped-interval-lost",
-            after_the_skip.__doc__ or "",
-            protocol=replace(PROTOCOL, interval_start=after_the_skip),
-        ),
-        Fault(
-            "resume-from-now",
-            after_the_resume.__doc__ or "",
-            protocol=replace(PROTOCOL, interval_start=after_the_resume),
-        ),
-        Fault(
-            "diamond-arm-stale",
-            without_arm.__doc__ or "",
-            protocol=replace(PROTOCOL, resolve=newest_version),
-            schedule=without_arm,
-        ),
-        Fault(
-            "group-without-shared-snapshot", without_shared_time.__doc__ or "", schedule=without_shared_time
-        ),
-    )
+def _fault(faulty: Callable[..., object], **parts: Any) -> ModelFault[Scheduler]:
+    """A mistake that the docstring of a faulty function describes. `parts`: what replaces those sound."""
+    return ModelFault(sentence(faulty), Scheduler(**parts))
+
+
+FAULTS: Mapping[str, ModelFault[Scheduler]] = {
+    "misaligned-period": _fault(misaligned, schedule=misaligned),
+    "skipped-interval-lost": _fault(
+        after_the_skip, protocol=replace(PROTOCOL, interval_start=after_the_skip)
+    ),
+    "resume-from-now": _fault(after_the_resume, protocol=replace(PROTOCOL, interval_start=after_the_resume)),
+    "diamond-arm-stale": _fault(
+        without_arm, protocol=replace(PROTOCOL, resolve=newest_version), schedule=without_arm
+    ),
+    "group-without-shared-snapshot": _fault(without_shared_time, schedule=without_shared_time),
 }
 """By name."""

@@ -13,13 +13,14 @@ from dynamic_tables.schedule.due import due
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """A mistake of the scheduler or of the refresh protocol, to show that the judge notices it."""
+class Scheduler:
+    """How the tables of an account are refreshed, and which are due; a planted fault replaces a part."""
 
-    name: str
-    wrong: str
     protocol: RefreshProtocol = PROTOCOL
     schedule: Schedule = due
+
+
+SOUND = Scheduler()
 
 
 class Check(Enum):

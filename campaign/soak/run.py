@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from campaign.soak.acts import Acts
 from campaign.soak.judge import Judge
 from campaign.soak.plan import BASES, SECOND, TICK, VIEW, Happening, Plan, view_query
-from campaign.soak.result import Fault, Seen, Soaked
+from campaign.soak.result import SOUND, Scheduler, Seen, Soaked
 from campaign.soak.truth import Truth
 from dynamic_tables.account import Account
-from dynamic_tables.operations.runner import Runner, Told
-from dynamic_tables.refresh.execute import PROTOCOL
+from dynamic_tables.operations.runner import Runner, Schedule, Told
 from dynamic_tables.schedule.clock import SimulatedClock
-from dynamic_tables.schedule.due import Due, TableState, due
-from dynamic_tables.schedule.timetable import Timetable
 from engines.memory.applier import Applier
 from engines.memory.database import own_database
 from engines.memory.duck_store import DuckStore
@@ -26,17 +23,16 @@ MEMORY = "8GB"
 """What an account may take: the store keeps all versions, tens of thousands of 200 tables in eight hours."""
 
 
-def soak(plan: Plan, fault: Fault | None = None, *, most: int = 3) -> Soaked:
+def soak(plan: Plan, scheduler: Scheduler = SOUND, *, most: int = 3) -> Soaked:
     """Runs a plan and returns what was done and what was wrong; it stops at `most` wrong results."""
     with own_database(MEMORY) as connection:
         store = DuckStore(connection)
         applier = Applier(connection, store)
         for base in BASES:
             applier.create(Table(base, (Column("a", INT), Column("b", INT))))
-        protocol = PROTOCOL if fault is None else fault.protocol
-        account = Account(store=store, clock=SimulatedClock(), protocol=protocol)
+        account = Account(store=store, clock=SimulatedClock(), protocol=scheduler.protocol)
         account.create_view(VIEW, view_query(0))
-        session = _Session(plan, account, applier, fault)
+        session = _Session(plan, account, applier, scheduler.schedule)
         session.begin()
         for number, happened in enumerate(plan.ticks[1:], 2):
             session.tick(number * TICK, happened)
@@ -50,7 +46,7 @@ class _Session:
     plan: Plan
     account: Account
     applier: Applier
-    fault: Fault | None
+    schedule: Schedule
     result: Soaked = field(init=False)
     truth: Truth = field(init=False)
     acts: Acts = field(init=False)
@@ -89,11 +85,8 @@ class _Session:
             self.acts.down -= 1
             return
         self.told.clear()
-        Runner(account=self.account, observe=self.told.append, beats=False, schedule=self._schedule).run_due()
+        Runner(account=self.account, observe=self.told.append, beats=False, schedule=self.schedule).run_due()
         self.judge.look(at, self.told)
-
-    def _schedule(self, table: Timetable, states: Mapping[str, TableState], now: int) -> Sequence[Due]:
-        return (due if self.fault is None else self.fault.schedule)(table, states, now)
 
     def _at(self, time: int) -> None:
         self.account.clock.set(time)  # type: ignore[attr-defined]

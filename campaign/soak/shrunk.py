@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from campaign.soak.plan import BASES, TICK, Declared, Happening, Kind, Plan, Write
-from campaign.soak.result import Fault, Wrong
+from campaign.soak.result import Scheduler, Wrong
 from campaign.soak.run import soak
 from dynamic_tables.errors import DynamicTablesError
 from shrink.loop import Candidates, smallest
@@ -23,7 +23,7 @@ class ShrunkPlan:
     complete: bool
 
 
-def shrink(plan: Plan, wrong: Wrong, fault: Fault | None, *, attempts: int) -> ShrunkPlan:
+def shrink(plan: Plan, wrong: Wrong, scheduler: Scheduler, *, attempts: int) -> ShrunkPlan:
     """Returns the smallest plan found that shows the same first mistake, after at most some attempts.
 
     `wrong`: what the plan shows first. The same means: by the same check, of whatever table.
@@ -33,7 +33,7 @@ def shrink(plan: Plan, wrong: Wrong, fault: Fault | None, *, attempts: int) -> S
     def failing(candidate: Plan) -> Plan | None:
         nonlocal wrong
         try:
-            found = soak(candidate, fault, most=1).wrong
+            found = soak(candidate, scheduler, most=1).wrong
         except DynamicTablesError:
             # A command that made sense only after another one.
             return None

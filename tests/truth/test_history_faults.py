@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from campaign.cli import main
-from campaign.faults.histories import HISTORY_FAULTS
+from campaign.faults.histories import HISTORY_FAULTS, Checker
 from campaign.mutants.cases import hunt_cases
-from campaign.mutants.histories import Checker, first_difference
+from campaign.mutants.histories import first_difference
 from campaign.mutants.kinds import KINDS
 from dvs_model.checking.check import check
 from dvs_model.histories.history import History
@@ -35,7 +35,7 @@ def test_every_fault_is_killed_and_its_history_shrunk() -> None:
     for result in results:
         assert result.reproduction is not None, f"{result.fault} survives {result.cases} histories"
         again = parse(result.reproduction.text)
-        assert disagrees(again, HISTORY_FAULTS[result.fault].check)
+        assert disagrees(again, HISTORY_FAULTS[result.fault].model)
         assert not disagrees(again, check)
         assert len(again.shown_events()) == result.reproduction.size["events"]
         assert len(again.shown_events()) <= EVENTS, result.reproduction.text
@@ -51,7 +51,7 @@ def test_the_command_tells_killed_from_survived(tmp_path: Path) -> None:
     code, fault = mutants("aborted-read-ignored", "--out", str(tmp_path))
     assert (code, fault["verdict"], fault["killer"]) == (0, "killed", "G1a")
     text = (tmp_path / "aborted-read-ignored.adya").read_text(encoding="utf-8")
-    assert disagrees(parse(text), HISTORY_FAULTS["aborted-read-ignored"].check)
+    assert disagrees(parse(text), HISTORY_FAULTS["aborted-read-ignored"].model)
     code, fault = mutants("refresh-order-for-version-order", "--budget", "0.01s")
     assert (code, fault["verdict"], fault["reproduction"]) == (3, "undecided", None)
     code, fault = mutants("refresh-order-for-version-order", "--scenarios", "2")
@@ -81,5 +81,5 @@ def test_names_of_the_other_kinds_are_refused_here() -> None:
 )
 def test_the_trigger_of_the_list_of_faults(name: str, text: str) -> None:
     history = parse(text)
-    assert disagrees(history, HISTORY_FAULTS[name].check)
+    assert disagrees(history, HISTORY_FAULTS[name].model)
     assert not disagrees(history, check)

@@ -19,7 +19,7 @@ from reports.documents import SoakDocument
 from reports.figures import plural
 
 if TYPE_CHECKING:
-    from campaign.soak.result import Fault, Soaked
+    from campaign.soak.result import Scheduler, Soaked
     from campaign.soak.shrunk import ShrunkPlan
 
 FAULT_NAMES = (
@@ -87,21 +87,22 @@ def command(
     from campaign.soak.file import plan_to_json, read_plan
     from campaign.soak.floors import decision_of, not_shown
     from campaign.soak.plan import plan_of
+    from campaign.soak.result import SOUND
     from campaign.soak.run import soak
 
     if not math.isfinite(hours):
         raise CampaignError(f"--hours {hours:g}: write a number of hours, such as 8")
-    planted = FAULTS[fault] if fault else None
+    scheduler = FAULTS[fault].model if fault else SOUND
     start = time.perf_counter()
     count = 1 if replay else runs
     done: list[Soaked] = []
     while len(done) < count and not any(each.wrong for each in done):
         plan = plan_of(seed + len(done), hours, tables) if replay is None else read_plan(replay)
-        done.append(soak(plan, planted))
+        done.append(soak(plan, scheduler))
         if not as_json:
             click.echo(f"account {len(done)} of {count}: {done[-1].refreshes} refreshes", err=True)
     seconds, file = time.perf_counter() - start, out if replay is None else replay
-    smallest = smaller(done[-1], planted, 0 if replay else attempts) if done[-1].wrong else None
+    smallest = smaller(done[-1], scheduler, 0 if replay else attempts) if done[-1].wrong else None
     lacking = not_shown(done, floors=replay is None)
     if as_json:
         print_json(document(done, seconds, smallest, lacking))
@@ -119,13 +120,13 @@ def command(
     return EXIT_CODES[decision_of(done, lacking)]
 
 
-def smaller(soaked: Soaked, fault: Fault | None, attempts: int) -> ShrunkPlan:
+def smaller(soaked: Soaked, scheduler: Scheduler, attempts: int) -> ShrunkPlan:
     """The smallest account that shows what is first wrong in one; with no attempts the account itself."""
     from campaign.soak.shrunk import shrink
 
     if attempts:
         click.echo(f"making the account smaller, {attempts} runs at most ...", err=True)
-    return shrink(soaked.plan, soaked.wrong[0], fault, attempts=attempts)
+    return shrink(soaked.plan, soaked.wrong[0], scheduler, attempts=attempts)
 
 
 def document(
