@@ -129,7 +129,7 @@ class Recording:
         for moment in self.moments if self.run.workload.name == "bank" else ():
             keys = {op.argument for op in moment.ops if op.f == "r"}
             if moment.outcome is Outcome.OK and len(keys) == self.run.keys == len(moment.ops):
-                yield moment, sum(int(str(op.value)) % STAMP for op in moment.ops)
+                yield moment, sum(int(str(op.value or 0)) % STAMP for op in moment.ops)
 
 
 def recorded(database: Database, run: Load, clock: Callable[[], int] = time.perf_counter_ns) -> Recording:
@@ -399,9 +399,11 @@ def _moved(session: Connection, step: Request, places: dict[int, int]) -> Iterat
     held: dict[int, int] = {}
     for key in (step.key, step.value):
         seen = session.read(key).value
-        assert isinstance(seen, int)
-        held[key] = seen
         yield Op("r", key, seen)
+        if not isinstance(seen, int):
+            # The database has lost the account.
+            return
+        held[key] = seen
     if held[step.key] % STAMP < step.amount:
         return
     for key, change in ((step.key, -step.amount), (step.value, step.amount)):
