@@ -44,7 +44,7 @@ class SqlConnection(Connection):
 
     def begin(self) -> None:
         for text in self.begins:
-            self.execute(text)
+            self._asked(text)
 
     def read(self, key: int) -> Read:
         rows = self._asked("SELECT v FROM items WHERE k = ?", key)
@@ -73,10 +73,10 @@ class SqlConnection(Connection):
         return {int(key): int(count) for key, count in self.execute("SELECT k, n FROM items")}
 
     def commit(self) -> None:
-        self.execute("COMMIT")
+        self._asked("COMMIT")
 
     def rollback(self) -> None:
-        self.execute("ROLLBACK")
+        self._asked("ROLLBACK")
 
 
 def held(value: object) -> int | tuple[int, ...]:
