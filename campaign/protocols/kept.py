@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from campaign.protocols.databases import opened
+from campaign.protocols.databases import kind, opened
 from dvs_model.checking.check import Checked, Holds, Violated
 from dvs_model.checking.explain import explanations
 from dvs_model.formats.reader import Parsed, Refused, Viewed
@@ -138,25 +139,52 @@ def kept(
     return found
 
 
-def table(rows: Sequence[Kept]) -> Iterator[str]:
-    """Yields lines of Markdown: a row for each database and level, then what shows each violation."""
+def runs_of(address: str, isolation: str | None, runs: int, *, shown: str = "") -> list[Kept]:
+    """Returns what several runs with seeds of their own have each seen of a database. Raises RecordingError.
+
+    Where all is promised, and so nothing is searched for, each run but a single one has one seed.
+    """
+    with_all = (
+        runs == 1 or kind(address.partition(":")[0]).levels[isolation or ""] is not Promise.SERIALIZABLE
+    )
+    size = len(SEEDS) if with_all else 1
+    return [
+        kept(address, isolation, shown=shown, seeds=range(1 + run * size, 1 + (run + 1) * size))
+        for run in range(runs)
+    ]
+
+
+def cell(level: Level, runs: Sequence[Kept]) -> str:
+    """Returns the mark of all runs; where they differ, in how many of them there was which."""
+    marks = Counter(run.mark(level) for run in runs)
+    if len(marks) > 1:
+        return (
+            "**" + ", ".join(f"{mark} in {count} of {len(runs)} runs" for mark, count in marks.items()) + "**"
+        )
+    (mark,) = marks
+    committed = sum(run.committed.get(level, 0) for run in runs)
+    return f"held in {committed:,}" if mark == "held" else f"**{mark}**"
+
+
+def table(rows: Sequence[Sequence[Kept]]) -> Iterator[str]:
+    """Yields lines of Markdown: a row for each database and level, then what shows each violation.
+
+    Each row is the runs of it.
+    """
     yield f"| database, level | {' | '.join(f'{level.value}: {name}' for level, name in COLUMNS.items())} |"
     yield "|---" * (len(COLUMNS) + 1) + "|"
-    for row in rows:
-        cells = (
-            f"held in {row.committed[level]:,}" if row.mark(level) == "held" else f"**{row.mark(level)}**"
-            for level in COLUMNS
-        )
-        yield f"| {row.database}, {row.isolation} | {' | '.join(cells)} |"
-    for row in rows:
+    for runs in rows:
+        cells = " | ".join(cell(level, runs) for level in COLUMNS)
+        yield f"| {runs[0].database}, {runs[0].isolation} | {cells} |"
+    for runs in rows:
         groups: dict[tuple[str, str, str], list[str]] = {}
         for level in COLUMNS:
-            if level in row.violated:
-                each = row.violated[level]
+            each = next((run.violated[level] for run in runs if level in run.violated), None)
+            if each is not None:
                 groups.setdefault((each.phenomenon, each.smallest, each.command), []).append(level.value)
         if groups:
             yield ""
-            yield f"{row.database}, {row.isolation}:"
+            yield f"{runs[0].database}, {runs[0].isolation}:"
             yield ""
         for (phenomenon, smallest, command), levels in groups.items():
             yield f"- {', '.join(levels)}, by {phenomenon}: {smallest}; `{command}`"

@@ -70,5 +70,5 @@ def test_what_it_keeps(database: str, level: str, address: Callable[[str], str])
     seeds = range(1, 2) if set(marks) == {HELD} else range(1, 9)
     row = kept(address(database), level, shown=database, seeds=seeds, transactions=200)
     assert [row.mark(column) for column in COLUMNS] == marks
-    text = "\n".join(table([row]))
+    text = "\n".join(table([[row]]))
     assert ("`dvs record" in text) == ("violated" in marks)
