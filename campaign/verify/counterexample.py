@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Sequence
 
-from campaign.verify.definitions import Definition
 from campaign.verify.engine import Engine
 from campaign.verify.from_contents import AFTER as END
 from campaign.verify.universe import SNAPSHOT, T0, T1, Universe
 from oracle.worlds import Compared, End, quoted
 from workload.lift import WORLD
 from workload.sql import Dialect, render_query
+from workload.sql.passing_time import START
 from workload.types import Row
 
 ID = "$ROW_ID"
@@ -20,11 +21,13 @@ SHOWN = 12
 """Rows of a block that are shown; only a fault has more in so small a world."""
 
 
-def counterexample(
-    definition: Definition, universe: Universe, compared: Compared, world: int, *, back: bool = False
-) -> str:
+def counterexample(engine: Engine, compared: Compared, world: int, *, back: bool = False) -> str:
     """Returns one world as text. `back`: the change is undone, so that the tables go from t1 to t0."""
+    definition, universe = engine.definition, engine.universe
     lines = [render_query(definition.query, Dialect.SPARK)]
+    if engine.reads_time:
+        before, after = (START + dt.timedelta(microseconds=time) for time in engine.times)
+        lines.append(f"current time: {before} before, {after} after")
     ends = ((T1, "before"), (T0, "after")) if back else ((T0, "before"), (T1, "after"))
     for table in definition.tables:
         names = [column.name for column in table.columns]
@@ -32,11 +35,11 @@ def counterexample(
             rows = _rows(universe, f"{table.name}@{end}", world, (*names, ID))
             lines += block(f"{table.name} {word}", (*names, ID), rows)
     columns = (*compared.columns, ID)
-    before, after = (_contents(universe, compared, world, end) for end in (compared.before, compared.after))
-    lines += block("contents before", columns, before)
-    lines += block("contents after", columns, after)
-    expected = [(*row, "DELETE") for row in before if row not in after]
-    expected += [(*row, "INSERT") for row in after if row not in before]
+    first, last = (_contents(universe, compared, world, end) for end in (compared.before, compared.after))
+    lines += block("contents before", columns, first)
+    lines += block("contents after", columns, last)
+    expected = [(*row, "DELETE") for row in first if row not in last]
+    expected += [(*row, "INSERT") for row in last if row not in first]
     lines += block("changes expected", (*columns, ACTION), expected)
     actual = _rows(universe, compared.changes, world, (*columns, ACTION))
     return "\n".join([*lines, *block("changes computed", (*columns, ACTION), actual)])

@@ -47,7 +47,7 @@ AT_ONCE = 1_500
 
 
 TIMES = (0, 86_400_000_000)
-"""The data timestamps before and after every change, in microseconds: a day passes."""
+"""The data timestamps before and after a change, in microseconds, if no others are given: a day passes."""
 
 
 class Way(Enum):
@@ -62,6 +62,7 @@ class Engine:
     """The engine's plans for one definition. `bound`: the query as the engine read it.
 
     `other_operators`: which operators the lifted query has instead of the definition's, if it has others.
+    `times`: the data timestamps before and after the change.
     """
 
     definition: Definition
@@ -71,6 +72,7 @@ class Engine:
     bound: BoundQuery
     rules: Rules
     other_operators: str = ""
+    times: tuple[int, int] = TIMES
 
     @staticmethod
     def of(definition: Definition, universe: Universe, rules: Rules) -> Engine:
@@ -128,13 +130,13 @@ class Engine:
         leaves: Mapping[str, str],
         *,
         every: str = EVERY_WORLD,
-        times: tuple[int, int] = TIMES,
+        times: tuple[int, int] | None = None,
     ) -> None:
         """Computes a plan for every world, or every snapshot, into a relation with the column `world`.
 
-        `times`: the current time at t0 and at t1.
+        `times`: other ones than before and after the change.
         """
-        plan = at_times(plan, *times)
+        plan = at_times(plan, *(times or self.times))
         marked = {leaf: f"{MARK}{relation}{MARK}" for leaf, relation in leaves.items()}
         text = render(plan, DUCKDB, marked).text().replace(f'"{MARK}', MARK).replace(f'{MARK}"', MARK)
         self._compute(into, text, every)

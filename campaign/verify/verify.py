@@ -78,11 +78,13 @@ class Verified:
     failures: tuple[Failure, ...] = ()
 
 
-def verify(definition: Definition, universe: Universe, rules: Rules) -> Verified:
-    """Verifies one definition in every world."""
+def verify(
+    definition: Definition, universe: Universe, rules: Rules, times: tuple[int, int] = TIMES
+) -> Verified:
+    """Verifies one definition in every world. `times`: the current time before and after the change."""
     start = time.process_time()
     try:
-        engine = Engine.of(definition, universe, rules)
+        engine = replace(Engine.of(definition, universe, rules), times=times)
         ensure_supported(engine.bound, rules)
     except DynamicTablesError as error:
         refused = Failure(
@@ -138,7 +140,7 @@ class _Run:
         initial = engine.plans.initial(engine.bound, True)
         # As time passes, a snapshot has other rows before the change than after it.
         states = (STATE_BEFORE if engine.reads_time else STATE, STATE)
-        for state, now in dict(zip(states, TIMES, strict=True)).items():
+        for state, now in dict(zip(states, engine.times, strict=True)).items():
             leaves = engine.leaves(after=SNAPSHOT)
             engine.compute(state, initial, leaves, every=EVERY_SNAPSHOT, times=(now, now))
             engine.compute_truth(TRUTH, now)
@@ -236,7 +238,7 @@ class _Run:
         self.changes += rows
         for broken in check_changes(relations, compared):
             back = compared.worlds == BACK
-            world = counterexample(self.engine.definition, universe, compared, broken.world, back=back)
+            world = counterexample(self.engine, compared, broken.world, back=back)
             self.failures.append(_failure(name, broken, world))
         self.amplification += amplification(relations, compared)
 

@@ -5,14 +5,17 @@ Planted faults are refuted, so the proofs of `dvs verify rules --unbounded` can 
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import duckdb
 import pytest
 
 from campaign.verify.definitions import Definition, singles
 from campaign.verify.engine import bound_query
+from campaign.verify.unbounded import clock
 from campaign.verify.unbounded.bags import Bag
 from campaign.verify.unbounded.cells import Cell, NotExpressibleError, Text
 from campaign.verify.unbounded.prove import Outcome, Symbolic
@@ -23,6 +26,8 @@ from dynamic_tables.differentiate.registry import RULES
 from dynamic_tables.plan.nodes import Project
 from tests.depth import examples
 from tests.truth.bag_evaluator import Relation, evaluate
+from workload.sql import Dialect, render_query
+from workload.sql.passing_time import at_time
 from workload.types import DOUBLE, Row, Value
 
 DOMAIN = {"k": (None, 0, 1), "v": (None, 0, 1)}
@@ -78,6 +83,52 @@ def test_the_meaning_is_that_of_the_literal_evaluator(definition: Definition) ->
         assert rows_of(bag, values, shown) == expected, values
 
 
+def form(name: str, *, quick: bool = True) -> Definition:
+    return next(definition for definition in provable(quick=quick) if definition.name == name)
+
+
+TIMED = [definition for definition in provable(quick=True) if "current time" in definition.name]
+
+
+@pytest.mark.parametrize("definition", TIMED, ids=lambda definition: definition.name)
+def test_a_condition_on_the_time_means_what_it_means_to_duckdb(definition: Definition) -> None:
+    forget()
+    world = Symbolic.of(definition, DOMAIN, RULES, [table.name for table in definition.tables])
+    bound = bound_query(definition.query, definition.tables, RULES)
+    sources = {table.table.name: world.leaves[f"{table.table.name}@t1"] for table in world.tables}
+    bag = world.rows(Project(bound.plan, bound.outputs), sources)
+    with duckdb.connect() as connection:
+        values = {}
+        for table in world.tables:
+            columns = ", ".join(f"{column.name} INTEGER" for column in table.table.columns)
+            connection.execute(f"CREATE TABLE {table.table.name} ({columns})")
+            for number, (place, of_place) in enumerate(table.places.items()):
+                values[of_place.name] = number % 3
+                if place.after is not None:
+                    marks = ", ".join("?" * len(place.after))
+                    for _ in range(number % 3):
+                        connection.execute(f"INSERT INTO {table.table.name} VALUES ({marks})", place.after)
+        for time in (0, clock.DAY - 1, clock.DAY, clock.DAY + clock.DAY // 2, 3 * clock.DAY):
+            days, rest = divmod(time, clock.DAY)
+            values |= {"days before t1": days, "microseconds of the day of t1": rest}
+            truth = connection.execute(render_query(at_time(definition.query, time), Dialect.DUCKDB))
+            shown = range(len(bound.outputs))
+            assert rows_of(bag, values, shown) == Counter(map(tuple, truth.fetchall())), time
+
+
+def test_the_day_of_a_time_that_was_moved() -> None:
+    forget()
+    for hours in (-30, 0, 30):
+        moved = clock.day_of(clock.time_at("t1") + hours * clock.UNITS["HOUR"])
+        for hour in range(24):
+            values = {"days before t1": 5, "microseconds of the day of t1": hour * clock.UNITS["HOUR"]}
+            known = dt.datetime(1970, 1, 6, hour, tzinfo=dt.UTC) + dt.timedelta(hours=hours)
+            assert value_of(moved, values) == clock.of_value(known.date())
+            assert clock.day_of(clock.of_value(known)) == clock.of_value(known.date())
+    with pytest.raises(NotExpressibleError, match="not the current one"):
+        clock.day_of(clock.time_at("t0") + clock.time_at("t1"))
+
+
 REFUTED = {
     "filter-drops-old-half": "filter",
     "null-group-by-equality": "grouped aggregation (COUNT)",
@@ -88,12 +139,15 @@ REFUTED = {
     "id-differs-from-stored": "grouped aggregation (COUNT)",
     "update-becomes-insert": "union all (k x k)",
     "consolidation-skipped": "inner join (=, k x k)",
+    **dict.fromkeys(
+        (
+            *("boundary-row-kept", "boundary-row-deleted-twice", "boundary-left-out"),
+            "time-of-the-old-contents",
+        ),
+        "text (current time, of the last day and a half)",
+    ),
 }
 """Planted faults, each with a form that refutes it."""
-
-
-def form(name: str, *, quick: bool = True) -> Definition:
-    return next(definition for definition in provable(quick=quick) if definition.name == name)
 
 
 @pytest.mark.parametrize("fault", REFUTED)
@@ -102,6 +156,13 @@ def test_a_planted_fault_is_refuted_by_a_world_that_duckdb_confirms(fault: str) 
     assert proof.outcome is Outcome.REFUTED
     assert proof.failure is not None
     assert "before:" in proof.failure.world
+
+
+def test_a_row_exactly_on_the_limit_is_found_to_the_microsecond() -> None:
+    """The limit lies a day and a half ago, and rows have whole days: z3 finds noon."""
+    proof = prove_one(form("text (current time, of the last day and a half)"), True, ("boundary-left-out",))
+    assert proof.failure is not None
+    assert "12:00:00 after" in proof.failure.world
 
 
 @pytest.mark.parametrize(
@@ -115,6 +176,7 @@ def test_a_planted_fault_is_refuted_by_a_world_that_duckdb_confirms(fault: str) 
         ),
         *("distinct", "except all (k x k)", "grouped aggregation (sums)", "scalar aggregation (COUNT)"),
         *("window (RANK)", "limit (2)", "explode (OUTER)", "text (mark join)", "text (self join)"),
+        *("filter (current time)", "text (current time, ON of a left join)"),
     ],
 )
 def test_a_rule_is_proved(name: str) -> None:

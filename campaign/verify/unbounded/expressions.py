@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 
+from campaign.verify.unbounded import clock
 from campaign.verify.unbounded.bags import Alike, Bag, atoms
 from campaign.verify.unbounded.cells import (
     NULL,
@@ -17,9 +19,9 @@ from campaign.verify.unbounded.cells import (
     same_cells,
 )
 from campaign.verify.unbounded.keys import key_of
-from campaign.verify.unbounded.terms import Truth, both, either, equal, if_, negated, quotient
+from campaign.verify.unbounded.terms import Truth, both, either, equal, if_, negated, quotient, scaled
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, Win
-from dynamic_tables.plan.functions import CASE, CAST, FRAME, IN
+from dynamic_tables.plan.functions import CASE, CAST, FRAME, IN, SHIFTED
 from dynamic_tables.plan.types import Kind
 
 
@@ -28,10 +30,10 @@ def evaluate(expr: Expr, bag: Bag, entry: Alike) -> Cell:
     match expr:
         case Col(name, _):
             return entry.cells[bag.at(name)]
-        case Lit(value, type_):
-            if value is not None and not isinstance(value, bool | int | str):
-                raise NotExpressibleError(f"a constant of type {type_}")
-            return of(value)
+        case Lit():
+            return _constant(expr)
+        case Fn(name, (), _) if name in clock.ENDS:
+            return Cell(False, clock.time_at(clock.ENDS[name]))
         case Fn(name, args, type_):
             cells = [evaluate(arg, bag, entry) for arg in args]
             if name == FRAME:
@@ -40,12 +42,23 @@ def evaluate(expr: Expr, bag: Bag, entry: Alike) -> Cell:
                 return cast(cells[0], args[0].type.kind, type_.kind)
             if name in ("=", "<>", "is distinct from", "is not distinct from"):
                 return compared(name, cells[0], cells[1], entry)
+            if name == SHIFTED:
+                return shifted(cells[0], args, type_.kind)
             function = FUNCTIONS.get(name)
             if function is None:
                 raise NotExpressibleError(f"the function {name}, which computes with values")
             return function(cells)
         case Agg() | Win():
             raise NotExpressibleError("an aggregate inside of an expression")
+
+
+def _constant(constant: Lit) -> Cell:
+    value = constant.value
+    if isinstance(value, dt.date):
+        return of(clock.of_value(value))
+    if value is not None and not isinstance(value, bool | int | str):
+        raise NotExpressibleError(f"a constant of type {constant.type}")
+    return of(value)
 
 
 def holds(expr: Expr, bag: Bag, entry: Alike) -> Truth:
@@ -96,11 +109,27 @@ def cast(cell: Cell, source: Kind, target: Kind) -> Cell:
     if source is target or {source, target} == {Kind.DOUBLE, Kind.STRING}:
         # A double and its text are one thing here: each is only compared with others of its kind.
         return cell
+    if source in TIMES and target in TIMES:
+        return cell
+    if source is Kind.DATE and target in TIMES:
+        return Cell(cell.null, scaled(cell.value, clock.DAY))
+    if source in TIMES and target is Kind.DATE:
+        return Cell(cell.null, clock.day_of(cell.value))
     if source is Kind.BOOLEAN and target in numbers:
         return cell if cell.null is True else Cell(cell.null, if_(cell.value, 1, 0))
     if cell.null is True:
         return NULL
     raise NotExpressibleError(f"a cast from {source.value} to {target.value}")
+
+
+TIMES = (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
+
+
+def shifted(time: Cell, args: Sequence[Expr], kind: Kind) -> Cell:
+    """Returns a time moved by an interval: a sign, a number and a unit, which are all constants."""
+    sign, count, unit = (str(arg.value) for arg in args[1:] if isinstance(arg, Lit))
+    by = int(count) * int(f"{sign}1")
+    return Cell(time.null, time.value + (by if kind is Kind.DATE else by * clock.UNITS[unit]))
 
 
 def ordered(sign: Callable[[object, object], Truth]) -> Callable[[Sequence[Cell]], Cell]:
@@ -212,6 +241,7 @@ FUNCTIONS: Mapping[str, Callable[[Sequence[Cell]], Cell]] = {
     "-": arithmetic(lambda a, b: a - b),
     "*": arithmetic(lambda a, b: a * b),
     "/": arithmetic(quotient),
+    "date_add": arithmetic(lambda a, b: a + b),
     "negate": arithmetic(lambda a: -a),
     "abs": arithmetic(lambda a: if_(a >= 0, a, -a)),
     "coalesce": _coalesce,

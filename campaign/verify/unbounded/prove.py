@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from campaign.verify.definitions import Definition
-from campaign.verify.engine import bound_query, declared
+from campaign.verify.engine import TIMES, bound_query, declared
+from campaign.verify.unbounded import clock
 from campaign.verify.unbounded.bags import Bag
 from campaign.verify.unbounded.cells import NotExpressibleError
 from campaign.verify.unbounded.contents import OneRefresh
@@ -28,6 +29,7 @@ from dynamic_tables.plan.nodes import BoundQuery, Plan, Project
 from dynamic_tables.refresh.plans import Plans
 from generators.small_worlds import TableHistory
 from workload.outcomes.results import Check
+from workload.sql.passing_time import reads_time
 
 
 class Outcome(Enum):
@@ -41,11 +43,15 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Refutation:
-    """A world in which a check fails on a `road` to the changes: the histories of its tables."""
+    """A world in which a check fails on a `road` to the changes: the histories of its tables.
+
+    `times`: the current time at t0 and at t1, in microseconds.
+    """
 
     road: str
     check: Check
     world: tuple[TableHistory, ...]
+    times: tuple[int, int] = TIMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +160,8 @@ class _Run:
             for road, found in contents.roads(columns, world.changing):
                 self.show(road, world, found)
                 yield road
-        for mask in range(1, 2 ** len(names) - 1):
+        # As time passes, there may be changes where no table changed.
+        for mask in range(0 if world.timed else 1, 2 ** len(names) - 1):
             changed = [name for number, name in enumerate(names) if mask >> number & 1]
             still = [name for name in names if name not in changed]
             some = Symbolic.of(self.definition, self.domain, self.rules, changed)
@@ -224,7 +231,8 @@ def _least(
         if not isinstance(less, bool):
             solution = less
             break
-    return Refutation(road, violation.check, tuple(table.history(solution) for table in world.tables))
+    histories = tuple(table.history(solution) for table in world.tables)
+    return Refutation(road, violation.check, histories, clock.times(solution) if world.timed else TIMES)
 
 
 MOST_ROWS = 12
@@ -233,12 +241,16 @@ MOST_ROWS = 12
 
 @dataclass(slots=True)
 class Symbolic:
-    """The tables of a definition with symbols for their rows, and what follows from them."""
+    """The tables of a definition with symbols for their rows, and what follows from them.
+
+    `timed`: whether the definition reads the current time.
+    """
 
     definition: Definition
     tables: tuple[SymbolicTable, ...]
     leaves: Mapping[str, Bag]
     ids: IdOrder
+    timed: bool = False
 
     @staticmethod
     def of(definition: Definition, domain: Domain, rules: Rules, changed: Sequence[str]) -> Symbolic:
@@ -246,7 +258,7 @@ class Symbolic:
         tables = tuple(
             SymbolicTable.of(table, domain, changes=table.name in changed) for table in definition.tables
         )
-        world = Symbolic(definition, tables, leaves(tables), IdOrder())
+        world = Symbolic(definition, tables, leaves(tables), IdOrder(), reads_time(definition.query))
         for table in definition.tables:
             known = declared((table,))[table.name]
             assert isinstance(known, BaseTable)
@@ -256,24 +268,28 @@ class Symbolic:
 
     @property
     def changing(self) -> dict[str, Truth]:
-        """The places of rows that come, go or change, each with the condition that it has no rows."""
-        return {name: none for table in self.tables for name, none in table.changing().items()}
+        """The places of rows that come, go or change, each with the condition that it has no rows.
+
+        The time always changes, and it is the place of no row.
+        """
+        places = {name: none for table in self.tables for name, none in table.changing().items()}
+        return {**places, "time": False} if self.timed else places
 
     def laws(self) -> list[Truth]:
         """What holds of all symbols."""
-        return [*self.ids.laws.values()]
+        return [*self.ids.laws.values(), *(clock.laws() if self.timed else ())]
 
     def rows(self, plan: Plan, more: Mapping[str, Bag] | None = None) -> Bag:
         """Returns the rows of a plan over the leaves."""
         return Interpreter({**self.leaves, **(more or {})}, self.ids).rows(plan)
 
     def ends(self, plan: Plan) -> tuple[Bag, Bag]:
-        """Returns the rows at t0 and at t1 of a plan that reads sources at t1."""
+        """Returns the rows at t0 and at t1 of a plan that reads sources, and the time, at t1."""
         earlier = {
             f"{table.table.name}@{At.T1.value}": self.leaves[f"{table.table.name}@{At.T0.value}"]
             for table in self.tables
         }
-        return self.rows(plan, earlier), self.rows(plan)
+        return self.rows(clock.at_t0(plan), earlier), self.rows(plan)
 
     def contents(self, bound: BoundQuery, columns: Sequence[str], state: Bag) -> Iterator[Violation]:
         """Yields how the first contents may differ from the meaning of the query's own plan."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import replace
@@ -10,7 +11,7 @@ from itertools import permutations
 from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Worker, pool_for
 from campaign.verify.counterexample import block
-from campaign.verify.definitions import QUICK_PAIRS, Definition, pairs, singles, tables_of
+from campaign.verify.definitions import QUICK_PAIRS, Definition, over_time, pairs, singles, tables_of
 from campaign.verify.engine import capture
 from campaign.verify.running import rules_with
 from campaign.verify.unbounded.contents import FROM_CONTENTS
@@ -42,6 +43,8 @@ ORDERED = frozenset({Operator.GROUPED_AGGREGATION, Operator.LIMIT})
 
 TIMEOUT_MS, TIMEOUT_OF_PAIRS_MS = 20_000, 4_000
 """How long z3 may take for one formula, also of a pair; more is no answer, and no pass."""
+
+DAY_OF_K, DAY_OF_V, DAY_OF_S = (f"date_add(DATE '1970-01-01', {name})" for name in ("r.k", "r.v", "s.k"))
 
 TEXTS: Mapping[str, tuple[str, tuple[tuple[str, SqlType], ...]]] = {
     "mark join": (
@@ -83,8 +86,39 @@ TEXTS: Mapping[str, tuple[str, tuple[tuple[str, SqlType], ...]]] = {
         "SELECT r.k AS k, (SELECT count(*) FROM s WHERE s.k = r.k) AS n FROM r",
         (("k", INT), ("n", BIGINT)),
     ),
+    "current time, of the last day and a half": (
+        f"SELECT r.k AS k, r.v AS v FROM r WHERE CAST({DAY_OF_V} AS TIMESTAMP) > now() - INTERVAL 36 HOURS",
+        (("k", INT), ("v", INT)),
+    ),
+    "current time, BETWEEN": (
+        f"SELECT r.k AS k, r.v AS v FROM r WHERE current_date() BETWEEN {DAY_OF_K} AND {DAY_OF_V}",
+        (("k", INT), ("v", INT)),
+    ),
+    "current time, NOT and OR": (
+        f"SELECT r.k AS k FROM r WHERE NOT ({DAY_OF_V} <= current_date() OR r.k = 1)",
+        (("k", INT),),
+    ),
+    "current time, IS DISTINCT FROM": (
+        f"SELECT r.k AS k FROM r WHERE {DAY_OF_V} IS DISTINCT FROM current_date()",
+        (("k", INT),),
+    ),
+    "current time, IN": (
+        f"SELECT r.k AS k FROM r WHERE {DAY_OF_V} IN (current_date(), DATE '1970-01-02')",
+        (("k", INT),),
+    ),
+    "current time, HAVING": (
+        f"SELECT r.k AS k, count(*) AS n FROM r GROUP BY r.k HAVING {DAY_OF_K} < current_date()",
+        (("k", INT), ("n", BIGINT)),
+    ),
+    "current time, ON of a left join": (
+        f"SELECT r.k AS k, s.k AS v FROM r LEFT JOIN s ON r.k = s.k AND {DAY_OF_S} < current_date()",
+        (("k", INT), ("v", INT)),
+    ),
 }
 """Forms that no shape has, as Spark's SQL over the tables r and s, with their columns."""
+
+ADDED = re.compile(r"date_add\((DATE '1970-01-01'), ([a-z.]+)\)")
+"""A day that is a number of days after another one, as Spark writes it."""
 
 
 def written() -> Iterator[Definition]:
@@ -97,7 +131,7 @@ def written() -> Iterator[Definition]:
             outer=Operator.TEXT,
             inner=None,
             detail=detail,
-            query=Verbatim(text, text, sources, columns),
+            query=Verbatim(text, ADDED.sub(r"(\1 + \2)", text), sources, columns),
             tables=tables,
             bound=Bound(),
         )
@@ -115,7 +149,10 @@ def provable(*, quick: bool) -> Iterator[Definition]:
             continue
         yield definition
     yield from written()
+    timed = over_time(QUICK_PAIRS)
+    yield next(timed)
     if not quick:
+        yield from timed
         yield from pairs(QUICK_PAIRS)
 
 
@@ -180,7 +217,7 @@ def prove_one(definition: Definition, quick: bool, faults: tuple[str, ...] = ())
             break
     if proof.refutation is None:
         return proof
-    failure = confirmed(definition, proof.refutation.world, rules)
+    failure = confirmed(definition, proof.refutation, rules)
     if failure is None and proof.refutation.road.startswith(FROM_CONTENTS):
         failure = of_one_step(definition, proof.refutation)
     if failure is None:
@@ -193,15 +230,16 @@ MOST_ORDERS = 24
 """Orders of the ids of one table's rows that are tried: where rows are equal in an order, ids decide."""
 
 
-def confirmed(definition: Definition, world: tuple[TableHistory, ...], rules: Rules) -> Failure | None:
+def confirmed(definition: Definition, refutation: Refutation, rules: Rules) -> Failure | None:
     """Returns what the bounded check finds in one world, whatever the order of its ids; None for nothing."""
+    world = refutation.world
     changed = [sum(place.changed for place in history) for history in world]
     stored = [sum(place.before is not None for place in history) for history in world]
     bound = Bound(rows=max(*stored, 1), of_table=max(*changed, 1), in_all=max(sum(changed), 1))
     universe = Universe.of(definition.tables, bound, [_orders(history) for history in world])
     try:
         capture(universe, rules)
-        failures = verify(definition, universe, rules).failures
+        failures = verify(definition, universe, rules, refutation.times).failures
     finally:
         universe.relations.close()
     return failures[0] if failures else None
