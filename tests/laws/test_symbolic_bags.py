@@ -189,7 +189,7 @@ def test_pairs_of_operators_are_proved_too_over_fewer_values_where_z3_gives_up()
     wide = prove_one(form("limit over union", quick=False), False)
     assert (wide.outcome, wide.domain) == (Outcome.PROVED, OF_PAIRS)
     narrow = prove_one(form("distinct over window", quick=False), False)
-    # How soon z3 gives up depends on the machine; with fewer values it does not.
+    # How soon z3 gives up depends on its version; with fewer values it does not.
     assert narrow.outcome is Outcome.PROVED
     assert narrow.domain in (OF_PAIRS, *FEWER)
 

@@ -77,11 +77,11 @@ class Proof:
     seconds: float = 0.0
 
 
-def prove(definition: Definition, domain: Domain, rules: Rules, *, timeout_ms: int = 10_000) -> Proof:
+def prove(definition: Definition, domain: Domain, rules: Rules, *, effort: int) -> Proof:
     """Proves one definition, or refutes it."""
     start = time.process_time()
     forget()
-    run = _Run(definition, domain, rules, timeout_ms)
+    run = _Run(definition, domain, rules, effort)
     outcome, reason = Outcome.PROVED, ""
     try:
         run.all_roads()
@@ -116,7 +116,7 @@ class _Run:
     definition: Definition
     domain: Domain
     rules: Rules
-    timeout_ms: int
+    effort: int
     roads: list[str] = field(default_factory=list)
     cases: int = 0
     formulas: int = 0
@@ -191,7 +191,7 @@ class _Run:
             self.cases += 1
             if violation.formula is not False:
                 listed.setdefault(violation.formula, violation)
-        solver = Solver(world.laws(), self.timeout_ms)
+        solver = Solver(world.laws(), self.effort)
         formulas = [*listed.values()]
         self.formulas += len(formulas)
         for start in range(0, len(formulas), AT_ONCE):

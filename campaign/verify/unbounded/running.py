@@ -16,7 +16,7 @@ from campaign.verify.engine import capture
 from campaign.verify.running import rules_with
 from campaign.verify.unbounded.contents import FROM_CONTENTS
 from campaign.verify.unbounded.prove import Outcome, Proof, Refutation, prove
-from campaign.verify.unbounded.solve import load
+from campaign.verify.unbounded.solve import EFFORT, load
 from campaign.verify.unbounded.tables import Domain
 from campaign.verify.universe import Universe
 from campaign.verify.verify import Failure, verify
@@ -41,8 +41,8 @@ FEWER: tuple[Domain, ...] = ({"k": (1,), "v": (None, 1)}, {"k": (None, 1), "v": 
 ORDERED = frozenset({Operator.GROUPED_AGGREGATION, Operator.LIMIT})
 """Operators that compare three values: the one that is stored, the one that comes, and the next best."""
 
-TIMEOUT_MS, TIMEOUT_OF_PAIRS_MS = 20_000, 4_000
-"""How long z3 may take for one formula, also of a pair; more is no answer, and no pass."""
+EFFORT_OF_PAIRS = EFFORT // 5
+"""As `EFFORT`, for one formula of a pair."""
 
 DAY_OF_K, DAY_OF_V, DAY_OF_S = (f"date_add(DATE '1970-01-01', {name})" for name in ("r.k", "r.v", "s.k"))
 
@@ -209,10 +209,10 @@ def _in_worker(_: Worker, definition: Definition, quick: bool, faults: tuple[str
 def prove_one(definition: Definition, quick: bool, faults: tuple[str, ...] = ()) -> Proof:
     """Proves one definition in this process; a world that refutes it is checked on DuckDB."""
     rules = rules_with(faults)
-    timeout_ms = TIMEOUT_MS if definition.inner is None else TIMEOUT_OF_PAIRS_MS
+    effort = EFFORT if definition.inner is None else EFFORT_OF_PAIRS
     domains = (domain_of(definition, quick=quick), *(() if definition.inner is None else FEWER))
     for domain in domains:
-        proof = prove(definition, domain, rules, timeout_ms=timeout_ms)
+        proof = prove(definition, domain, rules, effort=effort)
         if proof.outcome is not Outcome.UNKNOWN:
             break
     if proof.refutation is None:

@@ -9,6 +9,9 @@ from typing import Any
 from campaign.errors import CampaignError
 from campaign.verify.unbounded.terms import Term, Truth, below, variables
 
+EFFORT = 100_000_000
+"""How many operations of its own z3 may use for one formula: some 20 s of CPU. More is no answer, no pass."""
+
 MISSING = "z3 is not installed: pip install 'dvs-harness[proof]'"
 
 
@@ -23,10 +26,13 @@ def load() -> Any:
 
 @dataclass(slots=True)
 class Solver:
-    """A solver of z3 under some laws. Every variable is a whole number of at least 0."""
+    """A solver of z3 under some laws. Every variable is a whole number of at least 0.
+
+    `effort`: as `EFFORT`. No clock decides, so that a busy machine gives the same answers as an idle one.
+    """
 
     laws: Sequence[Truth]
-    timeout_ms: int
+    effort: int
     z3: Any = field(default_factory=load)
     made: dict[int, Any] = field(default_factory=dict)
     solver: Any = None
@@ -34,7 +40,7 @@ class Solver:
 
     def __post_init__(self) -> None:
         self.solver = self.z3.Solver()
-        self.solver.set("timeout", self.timeout_ms)
+        self.solver.set("rlimit", self.effort)
         self._assume(self.laws)
 
     def solution(self, formula: Truth) -> Mapping[str, int] | bool:

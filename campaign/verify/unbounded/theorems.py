@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaign.verify.unbounded.prove import Outcome
-from campaign.verify.unbounded.solve import load
+from campaign.verify.unbounded.solve import EFFORT, load
 from workload.outcomes.decision import Decision
 
 Formula = Any
 """A formula or term of z3, which has no types."""
-
-TIMEOUT_MS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -364,7 +362,7 @@ class Theory:
         """
         start = time.process_time()
         solver = self.z3.Solver()
-        solver.set("timeout", TIMEOUT_MS)
+        solver.set("rlimit", EFFORT)
         solver.add(*(law for name, law in claim.laws.items() if name != without))
         outcome = {"unsat": Outcome.PROVED, "sat": Outcome.REFUTED}.get(
             str(solver.check(self.z3.Not(claim.formula))), Outcome.UNKNOWN
