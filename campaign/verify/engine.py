@@ -18,6 +18,7 @@ from campaign.verify.definitions import Definition
 from campaign.verify.universe import DELTA, EVERY_SNAPSHOT, EVERY_WORLD, SNAPSHOT, T0, T1, Universe
 from dynamic_tables.definition import BaseTable
 from dynamic_tables.differentiate.differentiation import At, leaf_name, operator_of
+from dynamic_tables.differentiate.keys import rows_of
 from dynamic_tables.differentiate.registry import Rules
 from dynamic_tables.differentiate.row_id import RowIds
 from dynamic_tables.explain import declare
@@ -38,6 +39,9 @@ from workload.sql.passing_time import at_time, reads_time
 
 MARK = "\0"
 """Stands around the names of leaves in a text; no SQL text contains it."""
+
+AS_THEY_LIE = "/rows"
+"""Behind the name of a relation: its rows before they get the ids that a primary key makes."""
 
 APART_UP_TO = 20_000
 """Most worlds for which a query that can be lifted is evaluated apart."""
@@ -143,7 +147,9 @@ class Engine:
 
     def compute_truth(self, into: str, time: int) -> None:
         """Computes the query by the oracle's text for every snapshot; the engine takes no part."""
-        names = {source: f"{MARK}{source}@{SNAPSHOT}{MARK}" for source in self.sources}
+        by_key = {table.name for table in self.definition.tables if table.primary_key}
+        stored = {name: f"{name}@{SNAPSHOT}{AS_THEY_LIE if name in by_key else ''}" for name in self.sources}
+        names = {name: f"{MARK}{relation}{MARK}" for name, relation in stored.items()}
         text = render_query(at_time(with_sources(self.query, names), time), Dialect.DUCKDB)
         text = text.replace(f'"{MARK}', MARK).replace(f'{MARK}"', MARK)
         self._compute(into, text, EVERY_SNAPSHOT)
@@ -191,7 +197,7 @@ def declared(tables: tuple[Table, ...]) -> Relations:
 
 def lifted_tables(tables: tuple[Table, ...]) -> tuple[Table, ...]:
     """Returns the tables with the column of the world, and the table of all worlds."""
-    return (*(Table(table.name, (*table.columns, WORLD)) for table in tables), WORLDS)
+    return (*(replace(table, columns=(*table.columns, WORLD)) for table in tables), WORLDS)
 
 
 def without_worlds(row_ids: RowIds) -> RowIds:
@@ -228,6 +234,18 @@ def capture(universe: Universe, rules: Rules) -> None:
     for table in lifted_tables(universe.tables)[:-1]:
         known = declared((table,))[table.name]
         assert isinstance(known, BaseTable)
+        if table.primary_key:
+            identify(universe, table, known, rules)
         plan = plans.of(rules.capture, table.name, known.columns)
         names = {leaf_name(table.name, at): f"{table.name}@{at.value}" for at in At}
         universe.relations.make(f"{table.name}@{DELTA}", render(plan, DUCKDB, names).text())
+
+
+def identify(universe: Universe, table: Table, known: BaseTable, rules: Rules) -> None:
+    """Gives the rows of a table in each world the ids that its primary key makes."""
+    for end, at in ((T0, At.T0), (T1, At.T1), (SNAPSHOT, At.T1)):
+        name = f"{table.name}@{end}"
+        universe.relations.make(name + AS_THEY_LIE, f"SELECT * FROM {quoted(name)}")
+        plan = rules.keyed(table.name, at, known.columns, table.primary_key, rules.row_ids)
+        leaves = {rows_of(table.name, at): name + AS_THEY_LIE}
+        universe.relations.make(name, render(plan, DUCKDB, leaves).text())

@@ -14,9 +14,8 @@ from campaign.verify.unbounded.bags import Alike, Bag, Copies, with_cells
 from campaign.verify.unbounded.cells import NULL, Atom, Cell, NotExpressibleError, Text, of
 from campaign.verify.unbounded.counts import ONE, Count, summed
 from campaign.verify.unbounded.expressions import evaluate, holds
-from campaign.verify.unbounded.id_order import IdOrder
 from campaign.verify.unbounded.joins import joined, matched
-from campaign.verify.unbounded.keys import groups, key_of
+from campaign.verify.unbounded.keys import IdOrder, groups, key_of
 from campaign.verify.unbounded.orders import limited, windowed
 from campaign.verify.unbounded.terms import both, greater, less
 from dynamic_tables.plan.expressions import Col

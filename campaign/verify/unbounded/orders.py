@@ -14,8 +14,7 @@ from campaign.verify.unbounded.bags import Alike, Bag
 from campaign.verify.unbounded.cells import NULL, Cell, NotExpressibleError, Text, merged, same_cells, where
 from campaign.verify.unbounded.counts import ONE, Count, summed
 from campaign.verify.unbounded.expressions import evaluate
-from campaign.verify.unbounded.id_order import IdOrder
-from campaign.verify.unbounded.keys import Keyed, buckets, key_of
+from campaign.verify.unbounded.keys import IdOrder, Keyed, buckets, key_of
 from campaign.verify.unbounded.terms import (
     Number,
     Truth,

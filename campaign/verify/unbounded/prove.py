@@ -13,15 +13,16 @@ from campaign.verify.unbounded import clock
 from campaign.verify.unbounded.bags import Bag
 from campaign.verify.unbounded.cells import NotExpressibleError
 from campaign.verify.unbounded.contents import OneRefresh
-from campaign.verify.unbounded.id_order import IdOrder
 from campaign.verify.unbounded.interpret import Interpreter
+from campaign.verify.unbounded.keys import IdOrder
 from campaign.verify.unbounded.solve import Solver
 from campaign.verify.unbounded.statement import Violation, violations, wrong_contents
 from campaign.verify.unbounded.tables import Domain, SymbolicTable, leaves
 from campaign.verify.unbounded.terms import Truth, both, either, forget, total
 from campaign.verify.verify import Failure, registered
 from dynamic_tables.definition import BaseTable
-from dynamic_tables.differentiate.differentiation import CONTENTS, At
+from dynamic_tables.differentiate.differentiation import CONTENTS, At, leaf_name
+from dynamic_tables.differentiate.keys import keyed_capture, rows_of
 from dynamic_tables.differentiate.limit import on_top
 from dynamic_tables.differentiate.registry import OPERATORS, Rules, change_plan, ensure_supported
 from dynamic_tables.errors import DynamicTablesError
@@ -29,6 +30,7 @@ from dynamic_tables.plan.nodes import BoundQuery, Plan, Project
 from dynamic_tables.refresh.plans import Plans
 from generators.small_worlds import TableHistory
 from workload.outcomes.results import Check
+from workload.schema import Table
 from workload.sql.passing_time import reads_time
 
 
@@ -262,9 +264,21 @@ class Symbolic:
         for table in definition.tables:
             known = declared((table,))[table.name]
             assert isinstance(known, BaseTable)
-            captured = world.rows(rules.capture(table.name, known.columns))
-            world.leaves = {**world.leaves, f"{table.name}@delta": captured}
+            plan = rules.capture(table.name, known.columns)
+            if table.primary_key:
+                world.identify(table, known, rules)
+                arguments = known.columns, table.primary_key, rules.row_ids, rules.capture, rules.keyed
+                plan = keyed_capture(table.name, *arguments)
+            world.leaves = {**world.leaves, f"{table.name}@delta": world.rows(plan)}
         return world
+
+    def identify(self, table: Table, known: BaseTable, rules: Rules) -> None:
+        """Gives the rows of a table the ids that its primary key makes; as they lie they stay, too."""
+        for at in At:
+            name = leaf_name(table.name, at)
+            self.leaves = {**self.leaves, rows_of(table.name, at): self.leaves[name]}
+            plan = rules.keyed(table.name, at, known.columns, table.primary_key, rules.row_ids)
+            self.leaves = {**self.leaves, name: self.rows(plan)}
 
     @property
     def changing(self) -> dict[str, Truth]:
@@ -277,7 +291,8 @@ class Symbolic:
 
     def laws(self) -> list[Truth]:
         """What holds of all symbols."""
-        return [*self.ids.laws.values(), *(clock.laws() if self.timed else ())]
+        unique = [law for table in self.tables for law in table.unique()]
+        return [*self.ids.laws.values(), *unique, *(clock.laws() if self.timed else ())]
 
     def rows(self, plan: Plan, more: Mapping[str, Bag] | None = None) -> Bag:
         """Returns the rows of a plan over the leaves."""
@@ -293,6 +308,6 @@ class Symbolic:
 
     def contents(self, bound: BoundQuery, columns: Sequence[str], state: Bag) -> Iterator[Violation]:
         """Yields how the first contents may differ from the meaning of the query's own plan."""
-        sources = {table.table.name: self.leaves[f"{table.table.name}@t1"] for table in self.tables}
+        sources = {table.table.name: table.rows(before=False) for table in self.tables}
         truth = self.rows(Project(bound.plan, bound.outputs), sources)
         yield from wrong_contents(state, truth, columns)

@@ -11,9 +11,18 @@ from itertools import permutations
 from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Worker, pool_for
 from campaign.verify.counterexample import block
-from campaign.verify.definitions import QUICK_PAIRS, Definition, over_time, pairs, singles, tables_of
+from campaign.verify.definitions import (
+    COLUMNS,
+    QUICK_PAIRS,
+    Definition,
+    over_time,
+    pairs,
+    singles,
+    tables_of,
+)
 from campaign.verify.engine import capture
 from campaign.verify.running import rules_with
+from campaign.verify.shapes import SHAPES, Rows
 from campaign.verify.unbounded.contents import FROM_CONTENTS
 from campaign.verify.unbounded.prove import Outcome, Proof, Refutation, prove
 from campaign.verify.unbounded.solve import EFFORT, load
@@ -25,6 +34,7 @@ from generators.small_worlds import Bound, TableHistory
 from workload.operators import Operator
 from workload.outcomes.decision import Decision
 from workload.query import Named, Verbatim
+from workload.schema import Promises, Table
 from workload.sql import Dialect, render_query
 from workload.types import BIGINT, BOOLEAN, INT, SqlType, Value
 
@@ -137,6 +147,21 @@ def written() -> Iterator[Definition]:
         )
 
 
+def keyed() -> Iterator[Definition]:
+    """Yields a projection of a table with a primary key: of one column of two, and of both."""
+    (shape,) = SHAPES[Operator.PROJECTION]
+    for key in (("k",), ("k", "v")):
+        table = Table("r", COLUMNS, Promises(declared=key))
+        yield Definition(
+            outer=Operator.PROJECTION,
+            inner=None,
+            detail=f"primary key {', '.join(table.primary_key)}",
+            query=shape.build([Rows(table.name, table.columns)]),
+            tables=(table,),
+            bound=Bound(),
+        )
+
+
 def provable(*, quick: bool) -> Iterator[Definition]:
     """Yields every form of every operator, and every operator over every other one.
 
@@ -149,6 +174,7 @@ def provable(*, quick: bool) -> Iterator[Definition]:
             continue
         yield definition
     yield from written()
+    yield from keyed()
     timed = over_time(QUICK_PAIRS)
     yield next(timed)
     if not quick:

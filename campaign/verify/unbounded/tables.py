@@ -14,10 +14,10 @@ from itertools import product
 from campaign.verify.unbounded.bags import Alike, Bag, Place as Class
 from campaign.verify.unbounded.cells import Atom, Cell, Text, of
 from campaign.verify.unbounded.counts import Count
-from campaign.verify.unbounded.terms import Number, Truth, equal, variable
+from campaign.verify.unbounded.terms import Number, Truth, both, equal, total, variable
 from dynamic_tables.plan.nodes import ROW_ID
 from generators.small_worlds import Place, TableHistory
-from workload.schema import Table
+from workload.schema import Column, Table
 from workload.types import Row, Value
 
 Domain = Mapping[str, tuple[Value, ...]]
@@ -26,7 +26,10 @@ Domain = Mapping[str, tuple[Value, ...]]
 
 @dataclass(frozen=True, slots=True)
 class SymbolicTable:
-    """A table whose numbers of rows are symbols. `places`: each with its class of rows."""
+    """A table whose numbers of rows are symbols. `places`: each with its class of rows.
+
+    Of a table with a primary key nothing is known but its rows at both ends: it may be written anew.
+    """
 
     table: Table
     places: Mapping[Place, Class]
@@ -37,6 +40,8 @@ class SymbolicTable:
         rows: list[Row | None] = [*product(*(domain[column.name] for column in table.columns))]
         if changes:
             pairs = [(a, b) for a, b in product([*rows, None], repeat=2) if (a, b) != (None, None)]
+            if table.primary_key:
+                pairs = [(a, b) for a, b in pairs if None in (a, b)]
         else:
             pairs = [(row, row) for row in rows]
         places = {}
@@ -57,8 +62,30 @@ class SymbolicTable:
         return Bag((*(column.name for column in self.table.columns), ROW_ID), tuple(entries))
 
     def changing(self) -> dict[str, Truth]:
-        """The places of rows that come, go or change, each with the condition that it has no rows."""
+        """The places of rows that come, go or change, each with the condition that it has no rows.
+
+        Of a table with a primary key it is one condition under its name: both ends have the same rows.
+        """
+        if self.table.primary_key:
+            counts = self._counts(self.table.columns)
+            return {self.table.name: both(*(equal(*ends) for ends in counts))}
         return {c.name: equal(c.rows.value, 0) for place, c in self.places.items() if place.changed}
+
+    def unique(self) -> list[Truth]:
+        """What holds of a table with a primary key: at each end one row has a key."""
+        key = [column for column in self.table.columns if column.name in self.table.primary_key]
+        return [number <= 1 for ends in self._counts(key) for number in ends] if key else []
+
+    def _counts(self, columns: Sequence[Column]) -> list[tuple[Number, Number]]:
+        """Returns how many rows have each value of some columns, before and after."""
+        at = [self.table.position(column.name) for column in columns]
+        found: dict[tuple[Value, ...], list[list[Number]]] = {}
+        for place, of_place in self.places.items():
+            for end, row in enumerate((place.before, place.after)):
+                if row is not None:
+                    numbers = found.setdefault(tuple(row[i] for i in at), [[], []])
+                    numbers[end].append(of_place.rows.value)
+        return [(total(before), total(after)) for before, after in found.values()]
 
     def numbers(self) -> list[Number]:
         """The symbols."""

@@ -18,6 +18,7 @@ from campaign.verify.unbounded.prove import Outcome, Proof
 from campaign.verify.unbounded.running import provable, prove_one
 from campaign.verify.verify import registered
 from dynamic_tables.definition import BaseTable
+from dynamic_tables.differentiate.differentiation import At
 from dynamic_tables.differentiate.registry import RULES, Rules, change_plan
 from dynamic_tables.errors import DynamicTablesError
 from dynamic_tables.plan.dialects import DUCKDB
@@ -151,6 +152,9 @@ def _plans(definition: Definition, rules: Rules) -> Iterator[Plan]:
         known = declared((table,))[table.name]
         assert isinstance(known, BaseTable)
         yield rules.capture(table.name, known.columns)
+        if table.primary_key:
+            for at in At:
+                yield rules.keyed(table.name, at, known.columns, table.primary_key, rules.row_ids)
     yield plans.initial(bound, True)
     yield plans.changes(bound)
     yield change_plan(bound, registered(rules))
