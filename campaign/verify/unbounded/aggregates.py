@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from campaign.verify.unbounded.bags import EVERY_COPY, Alike, Bag, Copies, atoms, renumbered, with_cells
-from campaign.verify.unbounded.cells import NULL, Cell, NotExpressibleError, merged, where
+from campaign.verify.unbounded.cells import NULL, Cell, NotExpressibleError, Text, merged, where
 from campaign.verify.unbounded.counts import ONE, Count, added, summed
 from campaign.verify.unbounded.expressions import FUNCTIONS, evaluate, is_true
 from campaign.verify.unbounded.keys import groups, key_of
@@ -133,10 +133,14 @@ def _extreme(sign: str) -> Callable[[Sequence[Valued]], Cell]:
     return function
 
 
-def _order_of(cell: Cell) -> int:
-    if not isinstance(cell.value, int):
-        raise NotExpressibleError("the least or greatest of texts")
-    return int(cell.value)
+def _order_of(cell: Cell) -> int | str:
+    match cell.value:
+        case int() as number:
+            return number
+        case Text((str() as text,)):
+            return text
+        case _:
+            raise NotExpressibleError("the least or greatest of texts that are not known")
 
 
 def _every(valued: Sequence[Valued]) -> Cell:
