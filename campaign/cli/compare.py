@@ -21,7 +21,7 @@ from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.failures.folders import SCENARIO_FILE, read_scenario
 from campaign.lanes.spec import within_limits
-from campaign.runs.definitions import over_definitions
+from campaign.runs.definitions import over_definitions, values_from
 from campaign.runs.plan import scenario_count
 from engines.registry import limits_of
 from generators.fitting import fit
@@ -47,6 +47,7 @@ MAX_SHOWN = 10
 @options.first
 @options.profile
 @options.definitions
+@options.values
 @click.option(
     "--scenario",
     "paths",
@@ -69,6 +70,7 @@ def command(
     first: int,
     profile: str,
     definitions: str | None,
+    values: str,
     paths: tuple[Path, ...],
     salt: str | None,
     as_json: bool,
@@ -92,11 +94,12 @@ def command(
             below = ", ".join(map(str, paths))
             click.echo(f"undecided: no scenario below {below}, so nothing was compared")
         return ExitCode.UNKNOWN
+    sampled = values_from(values, definitions)
     left, right = configuration(a), configuration(b)
     tiers = (left.spec.tier, right.spec.tier)
     drawn = within_limits(load_profile(profile), *tiers)
     if definitions is not None:
-        drawn = over_definitions(drawn, definitions, 0, left.spec)
+        drawn = over_definitions(drawn, definitions, 0, left.spec, sampled)
     mask = Mask(secrets.token_bytes(32) if salt is None else salt.encode())
     chosen = (
         stored_scenarios(paths, limits_of(*tiers)) if paths else random_scenarios(drawn, seed, first, number)

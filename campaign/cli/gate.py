@@ -26,6 +26,7 @@ from campaign.gate.stage import GatePlan, Stage
 from campaign.gate.stages import run_gate
 from campaign.lanes.spec import LaneSpec
 from campaign.mutants.hunt import core_faults
+from campaign.runs.definitions import values_from
 from campaign.runs.journal import JOURNAL_FILE, read_head
 from campaign.runs.lock import locked
 from reports.junit import Suite, junit_xml
@@ -61,6 +62,7 @@ STYLES = {Decision.PASSED: "green", Decision.FAILED: "bold red", Decision.UNDECI
 )
 @options.hunted_fault
 @options.definitions
+@options.values
 @click.option(
     "--tier",
     "tiers",
@@ -101,6 +103,7 @@ def command(
     fault_budget: float | None,
     faults: tuple[str, ...],
     definitions: str | None,
+    values: str,
     tiers: tuple[str, ...],
     least: int | None,
     baseline: Path | None,
@@ -108,7 +111,7 @@ def command(
     shrink: int,
     shrink_budget: float,
     out: Path,
-    **values: Any,
+    **rest: Any,
 ) -> ExitCode:
     """Replay kept scenarios, run campaigns and checks, hunt planted faults, and compare with a baseline.
 
@@ -124,18 +127,19 @@ def command(
         gate = before_engines(gate, engines_of(tiers, faults), least)
     elif least is not None:
         raise click.UsageError("--least goes with --tier adapter:NAME")
-    gate = gate if definitions is None else over_definitions(gate, definitions)
+    sampled = values_from(values, definitions)
+    gate = gate if definitions is None else over_definitions(gate, definitions, sampled)
     gate = with_budgets(gate, budget, fault_budget)
     plan = GatePlan(
         gate=gate,
-        seed=seed if seed is not None else usual_seed(gate, out if values["resume"] else None, now),
+        seed=seed if seed is not None else usual_seed(gate, out if rest["resume"] else None, now),
         out=out,
         faults=known_faults(faults) or tuple(core_faults() if gate.core_only else faults_on("rules")),
         # Read before anything runs: this gate's result may replace the file of the baseline.
         baseline=None if baseline is None else read_baseline(baseline),
         ignored=known_failures(ignore),
         shrinking=ShrinkBudget(failures=shrink, seconds=shrink_budget),
-        **values,
+        **rest,
     )
     ensure_writable(out)
     with locked(out):

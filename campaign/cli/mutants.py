@@ -24,7 +24,7 @@ from campaign.mutants.cases import CaseHunt, hunt_cases, known
 from campaign.mutants.hunt import HuntResult, hunt_all
 from campaign.mutants.kinds import ENGINE, KINDS, FaultKind
 from campaign.mutants.verdict import MOST, HuntVerdict, hunt_text
-from campaign.runs.definitions import over_definitions
+from campaign.runs.definitions import over_definitions, values_from
 from engines.registry import TIERS
 from generators.profiles import load_profile
 from reports.documents import HuntsDocument
@@ -114,6 +114,7 @@ def case_files(results: Sequence[CaseHunt]) -> dict[str, str]:
 @options.workers
 @options.profile
 @options.definitions
+@options.values
 @click.option(
     "--scenarios",
     type=click.IntRange(1),
@@ -140,6 +141,7 @@ def command(
     workers: int,
     profile: str,
     definitions: str | None,
+    values: str,
     scenarios: int | None,
     attempts: int,
     validations: bool,
@@ -164,9 +166,10 @@ def command(
         make_folder(out)
     if of_kind is None:
         unit = "scenario"
+        sampled = values_from(values, definitions)
         drawn = load_profile(profile)
         if definitions is not None:
-            drawn = over_definitions(drawn, definitions, 0, LaneSpec(tier=tier))
+            drawn = over_definitions(drawn, definitions, 0, LaneSpec(tier=tier), sampled)
         results = hunt_all(
             known_faults(faults) or faults_on(tier),
             tier=tier,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from campaign.runs.definitions import ValuesFrom
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateCampaign:
@@ -12,7 +14,7 @@ class GateCampaign:
 
     `budget`: seconds. With `scenarios` it is an upper bound; without, the campaign uses all of it and must
     have judged `least` scenarios. What time has cut short is undecided. `definitions`: where definitions are
-    that take the place of random ones; empty for random ones.
+    that take the place of random ones; empty for random ones. `values`: where theirs come from.
     """
 
     tier: str
@@ -21,6 +23,7 @@ class GateCampaign:
     scenarios: int | None = None
     least: int = 0
     definitions: str = ""
+    values: ValuesFrom = ValuesFrom.RANDOM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +52,7 @@ class GateProfile:
         return sum(campaign.budget for campaign in self.campaigns)
 
 
-def over_definitions(gate: GateProfile, path: str) -> GateProfile:
+def over_definitions(gate: GateProfile, path: str, values: ValuesFrom = ValuesFrom.RANDOM) -> GateProfile:
     """The gate with one more campaign for each of its tiers: over definitions that somebody else wrote.
 
     It has the scenarios and the time of the tier's first campaign, of which slow tiers do quick ones.
@@ -58,7 +61,12 @@ def over_definitions(gate: GateProfile, path: str) -> GateProfile:
     for campaign in gate.campaigns:
         first.setdefault(campaign.tier, campaign)
     more = tuple(
-        replace(campaign, profile="smoke" if campaign.tier == "rules" else "quick", definitions=path)
+        replace(
+            campaign,
+            profile="smoke" if campaign.tier == "rules" else "quick",
+            definitions=path,
+            values=values,
+        )
         for campaign in first.values()
     )
     return replace(gate, campaigns=(*gate.campaigns, *more))

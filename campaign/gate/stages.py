@@ -163,7 +163,7 @@ def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
         profile = within_limits(profile, campaign.tier)
         if campaign.definitions:
             spec = replace(spec, lifting=Lifting.NONE)
-            profile = over_definitions(profile, campaign.definitions, GOAL_FLOOR, spec)
+            profile = over_definitions(profile, campaign.definitions, GOAL_FLOOR, spec, campaign.values)
         campaign_plan = CampaignPlan(
             seed=plan.seed,
             profile=profile,
@@ -179,7 +179,7 @@ def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
     except (CampaignError, EngineError, DynamicTablesError) as error:
         command = f"dvs fuzz --tier {campaign.tier} --profile {campaign.profile} --seed {plan.seed}"
         if campaign.definitions:
-            command += f" --definitions {campaign.definitions}"
+            command += f" --definitions {campaign.definitions} --values {campaign.values.value}"
         return Stage(name, Decision.UNDECIDED, str(error), look=command)
     cases = tuple(
         replace(case, details="\n".join(filter(None, (case.details, look)))) for case in run_cases(summary)

@@ -18,7 +18,7 @@ from campaign.dbt.assertion import assert_dbt_models
 from campaign.errors import CampaignError
 from campaign.lanes.spec import LaneSpec
 from campaign.pytest_plugin.assertion import UNDER_WAY
-from campaign.runs.definitions import over_definitions
+from campaign.runs.definitions import over_definitions, values_from
 from campaign.runs.plan import seconds_of
 from engines import Adapter
 from generators.fitting import fitted
@@ -29,7 +29,7 @@ from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS
 from workload.scenario import Scenario
 
-ARGUMENTS = ("definitions", "engine", "profile", "scenarios")
+ARGUMENTS = ("definitions", "engine", "profile", "scenarios", "values")
 
 INDICES_PER_SHARE = 1_000_000
 """Indices of each share of a time budget: more scenarios than can ever run in one test."""
@@ -117,13 +117,17 @@ def _seconds(budget: str) -> float:
         raise pytest.UsageError(f"--dvs-budget: {error}") from error
 
 
-def scenarios_for(path: Path | str, profile: Profile = QUICK) -> SearchStrategy[Scenario]:
+def scenarios_for(
+    path: Path | str, profile: Profile = QUICK, *, values: str = "random"
+) -> SearchStrategy[Scenario]:
     """The Hypothesis strategy of scenarios over your own definitions: `@given(scenarios_for("pipeline/"))`.
 
-    `path`: a SQL script, or a folder of them. Raises CampaignError naming the file and the line of what
-    cannot be used.
+    `path`: a SQL script, a folder of them, or the folder of an account. `values`: "sample" for values as
+    often as in the account's tables. Raises CampaignError naming the file and the line of what cannot be
+    used.
     """
-    return scenarios(over_definitions(profile, str(path), 0, LaneSpec(tier="rules")))
+    sampled = values_from(values, str(path))
+    return scenarios(over_definitions(profile, str(path), 0, LaneSpec(tier="rules"), sampled))
 
 
 def _profile(marker: Mapping[str, Any]) -> Profile:
@@ -133,11 +137,13 @@ def _profile(marker: Mapping[str, Any]) -> Profile:
             profile = load_profile(str(profile))
         except WorkloadError as error:
             raise pytest.UsageError(f"marker dvs: {error}") from error
-    if (definitions := marker.get("definitions")) is not None:
-        try:
-            profile = over_definitions(profile, str(definitions), 0, LaneSpec(tier="rules"))
-        except CampaignError as error:
-            raise pytest.UsageError(f"marker dvs: {error}") from error
+    definitions = marker.get("definitions")
+    try:
+        sampled = values_from(str(marker.get("values", "random")), definitions)
+        if definitions is not None:
+            profile = over_definitions(profile, str(definitions), 0, LaneSpec(tier="rules"), sampled)
+    except CampaignError as error:
+        raise pytest.UsageError(f"marker dvs: {error}") from error
     if engine is None:
         return profile
     if not (isinstance(engine, type) and issubclass(engine, Adapter)):

@@ -53,6 +53,18 @@ class ValuesFrom(Enum):
     SHOWN = "sample, shown"
 
 
+def values_from(values: str, definitions: str | None, *, shown: bool = False) -> ValuesFrom:
+    """What the words of `--values` and `--show-values` ask for. Raises CampaignError: they do not fit."""
+    sample = ValuesFrom.SAMPLE.value
+    if values not in (ValuesFrom.RANDOM.value, sample):
+        raise CampaignError(f"values is {values!r}; choose random or {sample}")
+    if values == sample and definitions is None:
+        raise CampaignError("values are sampled from the tables of an account; name it by --definitions")
+    if shown and values != sample:
+        raise CampaignError("--show-values shows values that are sampled; add --values sample")
+    return ValuesFrom.SHOWN if shown else ValuesFrom(values)
+
+
 def over_definitions(
     profile: Profile, path: str, floor: int, spec: LaneSpec, values: ValuesFrom = ValuesFrom.RANDOM
 ) -> Profile:

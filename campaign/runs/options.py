@@ -13,7 +13,7 @@ from campaign.failures.ignore import IgnoreRules, known_failures
 from campaign.failures.report import ShrinkBudget
 from campaign.faults import known_faults
 from campaign.lanes.spec import LaneSpec, within_limits
-from campaign.runs.definitions import ValuesFrom, over_definitions
+from campaign.runs.definitions import ValuesFrom, over_definitions, values_from
 from campaign.runs.journal import JOURNAL_FILE, read_head
 from campaign.runs.plan import CampaignPlan, scenario_count
 from campaign.runs.spread import ALL, ENGINES, of_engines, parts
@@ -130,13 +130,7 @@ class CampaignOptions:
                 raise CampaignError(f"{name} is {value!r}; give {kind} of {least} or more")
         if self.worlds > MOST_WORLDS:
             raise CampaignError(f"worlds is {self.worlds}; give at most {MOST_WORLDS}")
-        sample = ValuesFrom.SAMPLE.value
-        if self.values not in (ValuesFrom.RANDOM.value, sample):
-            raise CampaignError(f"values is {self.values!r}; choose random or {sample}")
-        if self.values == sample and self.definitions is None:
-            raise CampaignError("values are sampled from the tables of an account; name it by --definitions")
-        if self.show_values and self.values != sample:
-            raise CampaignError("--show-values shows values that are sampled; add --values sample")
+        self._values_from()
         given: object = self.faults
         if isinstance(given, str):
             raise CampaignError(f"faults is the text {given!r}; give a tuple of names")
@@ -145,7 +139,7 @@ class CampaignOptions:
             raise CampaignError(f"lift is {self.lift!r}; choose one of {known}, or None for the tier's own")
 
     def _values_from(self) -> ValuesFrom:
-        return ValuesFrom.SHOWN if self.show_values else ValuesFrom(self.values)
+        return values_from(self.values, self.definitions, shown=self.show_values)
 
     def _campaign(self, tier: str, plan: CampaignPlan) -> tuple[CampaignPlan, LaneSpec]:
         lifting = None if self.lift is None else Lifting(self.lift)

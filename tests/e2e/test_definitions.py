@@ -21,6 +21,7 @@ from campaign.gate.stages import fuzz
 from campaign.mutants.hunt import IDLE_AFTER
 from campaign.pytest_plugin.scenarios import marked_scenarios
 from campaign.runs.campaign import run_campaign
+from campaign.runs.definitions import ValuesFrom
 from campaign.runs.options import CampaignOptions
 from dvs import scenarios_for
 from dynamic_tables.account import Account
@@ -298,13 +299,37 @@ def test_sampled_values_are_not_shown_unless_it_is_asked_for(shop: Path, tmp_pat
         assert any(secret in text for text in (printed, error, *files)) is shown
 
 
-def test_values_are_sampled_from_an_account_alone() -> None:
-    over = ("fuzz", "--definitions", EXAMPLE)
-    for words, said in (
-        ((*over, "--values", "sample"), "give the folder of an account"),
-        (("fuzz", "--values", "sample"), "name it by --definitions"),
-        ((*over, "--show-values"), "add --values sample"),
-    ):
-        code, _, error = dvs(*words)
-        assert code == ExitCode.MISUSE
-        assert said in error
+@pytest.mark.spark
+def test_whoever_takes_definitions_takes_sampled_values(shop: Path) -> None:
+    sampled = ("--definitions", str(shop), "--values", "sample")
+    code, _, error = dvs("compare", "rules", "rules+no-validations", *sampled, "--scenarios", "2")
+    assert code == ExitCode.OK, error
+    fault = ("--fault", "empty-group-kept", "--scenarios", "20", "--attempts", "0")
+    code, _, error = dvs("mutants", *sampled, *fault)
+    assert code == ExitCode.OK, error
+    marker = {"definitions": str(shop), "scenarios": 2}
+    plain, other = (
+        list(marked_scenarios(marker | {"values": values}, None, 1, "10s")) for values in ("random", "sample")
+    )
+    assert plain != other
+    gate = over_definitions(GATES["pr"], str(shop), ValuesFrom.SAMPLE)
+    assert gate.campaigns[-1].values is ValuesFrom.SAMPLE
+
+
+@pytest.mark.parametrize(
+    "command", [("fuzz",), ("gate",), ("mutants",), ("compare", "rules", "rules+no-validations")]
+)
+def test_values_are_sampled_from_an_account_alone(command: tuple[str, ...], tmp_path: Path) -> None:
+    over = (*command, "--definitions", str(tmp_path), "--values", "sample")
+    code, _, error = dvs(*command, "--values", "sample")
+    assert (code, "name it by --definitions" in error) == (ExitCode.MISUSE, True)
+    if command != ("gate",):
+        code, _, error = dvs(*over)
+        assert (code, "give the folder of an account" in error) == (ExitCode.MISUSE, True)
+
+
+def test_values_are_shown_only_where_they_are_sampled() -> None:
+    code, _, error = dvs("fuzz", "--definitions", EXAMPLE, "--show-values")
+    assert (code, "add --values sample" in error) == (ExitCode.MISUSE, True)
+    with pytest.raises(pytest.UsageError, match="name it by --definitions"):
+        marked_scenarios({"values": "sample"}, None, 1, "10s")
