@@ -79,7 +79,7 @@ class GoalFinder:
         for item in select.expressions:
             for case in item.find_all(exp.Case):
                 if case.find_ancestor(exp.Select) is select:
-                    yield from self._branches(case, select)
+                    yield from self._branches(case, select, scope)
 
     def _truths(
         self, clause: str, condition: exp.Expr, select: exp.Select, scope: Scope, context: exp.Select
@@ -87,13 +87,29 @@ class GoalFinder:
         """TRUE and FALSE, and NULL where it may be."""
         label = f"{clause} {shown(condition)} is"
         needs = self._needs(condition, scope, TRUE_AT)
-        yield self._goal(f"{label} TRUE", condition, probe(condition, context), needs)
+        never = self._never(condition, scope)
+        if never is not True:
+            yield self._goal(f"{label} TRUE", condition, probe(condition, context), needs)
         no = exp.not_(exp.paren(condition.copy()))
         needs = self._needs(condition, scope, FALSE_AT)
-        yield self._goal(f"{label} FALSE", condition, probe(no, context), needs)
+        if never is not False:
+            yield self._goal(f"{label} FALSE", condition, probe(no, context), needs)
         if self.resolver.nullable(condition, scope):
             unknown = exp.Is(this=exp.paren(condition.copy()), expression=exp.null())
             yield self._goal(f"{label} NULL", condition, probe(unknown, context))
+
+    def _never(self, condition: exp.Expr, scope: Scope) -> bool | None:
+        """The answer that a condition cannot have, for what is never NULL; None where it may have each."""
+        match condition:
+            case exp.Paren():
+                return self._never(condition.this, scope)
+            case exp.Not():
+                inner = self._never(condition.this, scope)
+                return None if inner is None else not inner
+            case exp.Is() if isinstance(condition.expression, exp.Null):
+                return None if self.resolver.nullable(condition.this, scope) else True
+            case _:
+                return None
 
     def _needs(self, condition: exp.Expr, scope: Scope, at: Mapping[type[exp.Expr], int]) -> str:
         """The value of a column with which its comparison with a constant gives an answer; else nothing.
@@ -114,7 +130,7 @@ class GoalFinder:
         near = around(self.values.evaluated(right), type_)[at[type(condition)] :]
         return f"{'.'.join(origin)} = {literal(near[0], type_, Dialect.SPARK)}" if near else ""
 
-    def _branches(self, case: exp.Case, select: exp.Select) -> Iterator[Goal]:
+    def _branches(self, case: exp.Case, select: exp.Select, scope: Scope) -> Iterator[Goal]:
         """Each branch of a CASE taken, ELSE included."""
         inside = case.find_ancestor(exp.AggFunc) is not None
         context = rows_of(select, filtered=True) if inside or not over_groups(case) else outputs_of(select)
@@ -128,7 +144,8 @@ class GoalFinder:
         before: list[exp.Expr] = []
         for branch, condition in zip(case.args["ifs"], conditions, strict=True):
             taken = exp.and_(*before, exp.paren(condition)) if before else condition
-            yield self._goal(f"CASE takes WHEN {shown(branch.this)}", branch, probe(taken, context))
+            if self._never(condition, scope) is not True:
+                yield self._goal(f"CASE takes WHEN {shown(branch.this)}", branch, probe(taken, context))
             holds = exp.Is(this=exp.paren(condition.copy()), expression=exp.true())
             before.append(exp.Not(this=exp.paren(holds)))
         yield self._goal("CASE takes ELSE", case, probe(exp.and_(*before), context))

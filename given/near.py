@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from workload.types import BITS, Kind, SqlType, Value, fits, to_float
+
+LONGEST = 100
+"""The most characters of a text that is made for a condition on its length."""
 
 EPOCH = dt.datetime.fromisoformat("2024-01-01")
 
@@ -25,6 +29,27 @@ def matching(pattern: str) -> tuple[str, ...]:
     least = pattern.replace("%", "").replace("_", "a")
     filled = pattern.replace("%", "x").replace("_", "b")
     return least, filled, f"x{least}", least.swapcase()
+
+
+def joined(separator: str) -> tuple[str, ...]:
+    """Texts that `split` takes apart at a separator, which is a regular expression.
+
+    >>> joined(", "), joined(r"\\|")
+    (('aa, b', 'aa, '), ('aa|b', 'aa|'))
+    """
+    plain = re.sub(r"[\\\[\]]", "", separator)
+    return f"aa{plain}b", f"aa{plain}"
+
+
+def of_length(length: Any) -> tuple[str, ...]:
+    """Texts that are as long as a number says, longer and shorter.
+
+    >>> of_length(2)
+    ('aa', 'aaa', 'a')
+    """
+    if type(length) is not int or not 0 <= length <= LONGEST:
+        return ()
+    return tuple("a" * each for each in (length, length + 1, length - 1) if each >= 0)
 
 
 def around(value: Any, type_: SqlType) -> tuple[Value, ...]:

@@ -21,7 +21,7 @@ from generators.given.model import ColumnValues, GivenTable
 from given.changes import Changes
 from given.facts import BaseColumn, Resolved, Resolver
 from given.frequencies import Frequencies, shown, weighted
-from given.near import BEGIN_US, EPOCH, MOMENTS_US, around, matching, parts
+from given.near import BEGIN_US, EPOCH, MOMENTS_US, around, joined, matching, of_length, parts
 from given.script import BaseTable, ScriptError
 from given.translation import duckdb_text
 from workload.schema import Column, ForeignKey, Promises, RowCheck
@@ -125,11 +125,14 @@ class Values:
 
     def _compared(self, node: exp.Expr, scope: Scope) -> None:
         match node:
-            case exp.Like() | exp.ILike():
-                if isinstance(node.expression, exp.Literal):
-                    for base in self.resolver.fact(node.this, scope).bases:
-                        if self.types[base].kind is Kind.STRING:
-                            self.found[base].update(dict.fromkeys(matching(node.expression.name)))
+            case exp.Like() | exp.ILike() if isinstance(node.expression, exp.Literal):
+                self._add_texts(node.this, scope, matching(node.expression.name))
+            case exp.StartsWith() | exp.EndsWith() | exp.Contains() if isinstance(
+                node.expression, exp.Literal
+            ):
+                self._add_texts(node.this, scope, matching(f"{node.expression.name}%"))
+            case exp.Split() | exp.RegexpSplit() if isinstance(node.expression, exp.Literal):
+                self._add_texts(node.this, scope, joined(node.expression.name))
             case exp.In():
                 for each in node.expressions:
                     self._pair(node.this, each, scope)
@@ -141,6 +144,12 @@ class Values:
                     self._pair(node.this, branch.this, scope)
             case _ if isinstance(node, COMPARISONS):
                 self._pair(node.left, node.right, scope)
+
+    def _add_texts(self, expr: exp.Expr, scope: Scope, texts: Iterable[str]) -> None:
+        """Gives texts to the columns of texts that an expression is made of."""
+        for base in self.resolver.fact(expr, scope).bases:
+            if self.types[base].kind is Kind.STRING:
+                self.found[base].update(dict.fromkeys(texts))
 
     def _pair(self, left: exp.Expr, right: exp.Expr, scope: Scope) -> None:
         if right.find(exp.Column) is None:
@@ -166,6 +175,9 @@ class Values:
     def _add(self, expr: exp.Expr, scope: Scope, constant: exp.Expr) -> None:
         """Gives a constant and its neighbours to the columns that an expression is made of."""
         if constant.find(exp.Query) is not None:
+            return
+        if isinstance(expr, exp.Length):
+            self._add_texts(expr, scope, of_length(self.evaluated(constant)))
             return
         for base in self.resolver.fact(expr, scope).bases:
             type_ = self.types[base]

@@ -99,6 +99,19 @@ def test_what_reads_a_type_without_random_values_is_not_judged(tmp_path: Path) -
     assert found.refused == {"x": reason, "y": "it reads x"}
 
 
+def test_a_column_gets_texts_that_its_functions_tell_apart(tmp_path: Path) -> None:
+    found = given(
+        tmp_path,
+        "CREATE TABLE t (a STRING, b STRING, c STRING)",
+        "CREATE DYNAMIC TABLE x AS SELECT w FROM t LATERAL VIEW explode(split(a, ' ')) AS w "
+        "WHERE length(b) > 3",
+        "CREATE DYNAMIC TABLE only_spark_knows_it AS SELECT c FROM t WHERE startswith(c, 'EU-')",
+    )
+    assert values(found, "t", 0) >= {"aa b", "aa "}
+    assert values(found, "t", 1) >= {"aaa", "aaaa"}
+    assert values(found, "t", 2) >= {"EU-", "EU-x", "xEU-"}
+
+
 def test_a_check_leaves_only_what_it_allows(tmp_path: Path) -> None:
     table = (
         "CREATE TABLE t (low INT, high INT, n INT NOT NULL, CHECK (low < high), CHECK (n BETWEEN 40 AND 41))"
@@ -160,6 +173,23 @@ def test_the_goals_are_what_the_text_can_do(tmp_path: Path) -> None:
     assert "join with p: a left row without match" not in reached
     assert "WHERE c.id > 0 is NULL" not in reached
     assert {goal.line for goal in found.goals["x"] if "WHERE" in goal.label} == {4}
+
+
+def test_what_is_never_null_has_no_goal_of_null(tmp_path: Path) -> None:
+    found = given(
+        tmp_path,
+        "CREATE TABLE t (id INT PRIMARY KEY, n INT)",
+        "CREATE VIEW v AS SELECT id, COALESCE(n, 0) - 1 AS less, n FROM t",
+        "CREATE DYNAMIC TABLE x AS SELECT CASE WHEN less IS NULL THEN 1 WHEN n IS NULL THEN 2 END AS c "
+        "FROM v WHERE id IS NOT NULL AND n IS NOT NULL",
+    )
+    about = {each for each in labels(found, "x") if "NULL" in each}
+    assert about == {
+        "CASE takes WHEN v.n IS NULL",
+        "WHERE NOT v.id IS NULL is TRUE",
+        "WHERE NOT v.n IS NULL is TRUE",
+        "WHERE NOT v.n IS NULL is FALSE",
+    }
 
 
 def test_a_goal_names_a_value_that_would_reach_it(tmp_path: Path) -> None:
