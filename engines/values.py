@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from workload.schema import Column
@@ -28,19 +29,35 @@ def typed_rows(
     >>> typed_rows([(1,), (None,)], [Column("a", SqlType(Kind.BOOLEAN))])
     [(True,), (None,)]
     """
-    types = [column.type for column in columns]
+    makers: list[tuple[type | None, Callable[[Any], Any]]] = [
+        (PLAIN.get(each.type.kind), partial(_value, each.type))
+        if (hook := hooks.get(each.type.kind)) is None
+        else (None, hook)
+        for each in columns
+    ]
 
-    def value(position: int, given: Any) -> Any:
+    def typed(row: Sequence[Any]) -> Row:
+        made = [
+            given if given is None or type(given) is plain else make(given)
+            for given, (plain, make) in zip(row, makers, strict=False)
+        ]
         # A row of another length keeps it, which the comparison then names.
-        if given is None or position >= len(types):
-            return given
-        hook = hooks.get(types[position].kind)
-        return _value(given, types[position]) if hook is None else hook(given)
+        return (*made, *row[len(makers) :])
 
-    return [tuple(value(position, given) for position, given in enumerate(row)) for row in rows]
+    return [typed(row) for row in rows]
 
 
-def _value(value: Any, type_: SqlType) -> Any:
+PLAIN: Mapping[Kind, type] = {
+    **dict.fromkeys((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT), int),
+    **dict.fromkeys((Kind.FLOAT, Kind.DOUBLE), float),
+    Kind.BOOLEAN: bool,
+    Kind.STRING: str,
+    Kind.BINARY: bytes,
+}
+"""The types of Python whose values are right as they are: most values of most engines."""
+
+
+def _value(type_: SqlType, value: Any) -> Any:
     try:
         match type_.kind, value:
             case Kind.BOOLEAN, 0 | 1:
