@@ -45,7 +45,7 @@ from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Redefine
 from workload.schema import Column, Table
 from workload.sql import create_table_text
 from workload.timeline import Due, due_refreshes
-from workload.wellformed import check_scenario
+from workload.wellformed import check_definitions
 from workload.writing import definition_text
 
 FreshWanted = Callable[[int, str], bool]
@@ -138,7 +138,7 @@ class Drive:
     @cached_property
     def columns(self) -> dict[str, tuple[Column, ...]]:
         """The columns of every table and definition, as the scenario has them."""
-        return dict(check_scenario(self.scenario))
+        return dict(check_definitions(self.scenario))
 
     @cached_property
     def due(self) -> Sequence[tuple[Due, ...]]:

@@ -59,6 +59,7 @@ from workload.query import Verbatim, names_read
 from workload.scenario import Commit, DynamicTable, RefreshMode, Scenario
 from workload.timeline import Due, due_refreshes
 from workload.types import Row, SqlType
+from workload.wellformed import check_definitions
 
 ROW_BY_ROW = frozenset(
     {
@@ -209,7 +210,8 @@ class Judgement:
         expected = self.truth.source_rows(event.table, at)
         columns = self.truth.compared_columns(event.table)
         types = [column.type for column in columns]
-        if Bag.of(self.truth.source_rows(event.table, at - 1), types) == Bag.of(expected, types):
+        before = self.truth.source_rows(event.table, at - 1)
+        if len(before) == len(expected) and Bag.of(before, types) == Bag.of(expected, types):
             self.without_effect.add((event.table, at))
         difference = compare(columns, expected, event.columns, event.rows)
         if difference is not None and compare(event.columns, expected, event.columns, event.rows) is None:
@@ -618,7 +620,9 @@ def judge(
     for event in trace.refreshes:
         moments.setdefault(event.table, []).append(event.timestamp)
     limit = LIMIT_S if given else None
-    with DelayedView(probed.scenario, shared_duckdb(), limit_s=limit, moments=moments) as truth:
+    # Whoever ran the scenario has checked its steps.
+    catalog = check_definitions(probed.scenario)
+    with DelayedView(probed.scenario, shared_duckdb(), catalog, limit_s=limit, moments=moments) as truth:
         judgement = Judgement(
             scenario, truth, trace, vote, recording, own_error, Texts(scenario, truth, voice), broken
         )

@@ -14,7 +14,7 @@ from workload import query as ir
 from workload.scenario import Scenario, View
 from workload.scope import Catalog, relation_scope
 from workload.types import BOOLEAN
-from workload.wellformed import check_scenario
+from workload.wellformed import check_definitions
 
 MARKER = "probe_marker"
 """A column of the padded side that is true in every row, so that NULL in it means a pad."""
@@ -51,7 +51,7 @@ class Probed:
 
 def with_probes(scenario: Scenario) -> Probed:
     """The scenario with a probe for each dynamic table that has an outer join in its outermost FROM."""
-    catalog = check_scenario(scenario)
+    catalog = check_definitions(scenario)
     probes: list[Probe] = []
     for definition in scenario.dynamic_tables:
         if not isinstance(definition.query, ir.Select):

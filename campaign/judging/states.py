@@ -124,8 +124,9 @@ def _changed(relation: Relation, truth: DelayedView, before: int, after: int) ->
             except KeyError:
                 # A CTE: the truth knows tables and definitions only.
                 return False
-            old, new = (Bag.of(truth.contents(part.name, at), types) for at in (before, after))
-            if old != new:
+            old, new = (truth.contents(part.name, at) for at in (before, after))
+            # The same tuple where both times see the same states of the base tables.
+            if old is not new and (len(old) != len(new) or Bag.of(old, types) != Bag.of(new, types)):
                 return True
     return False
 
