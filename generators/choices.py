@@ -67,3 +67,12 @@ class SeededChoices(Choices):
     def integer(self, low: int, high: int) -> int:
         """A uniformly distributed integer between two bounds, both included."""
         return low + int(self._random.random() * (high - low + 1))
+
+    # The two that are asked most, for every value of every row, without the calls in between.
+    def chance(self, percent: int) -> bool:
+        """True in `percent` of 100 cases."""
+        return int(self._random.random() * 100) >= 100 - percent
+
+    def pick(self, options: Sequence[T]) -> T:
+        """One of the options, each equally likely. Raises NothingToPick."""
+        return options[int(self._random.random() * len(options))] if options else super().pick(options)

@@ -35,7 +35,7 @@ from workload.scenario import (
 from workload.schema import Table
 from workload.sql import render_expr, render_query
 from workload.sql.passing_time import reads_time
-from workload.types import Kind, SqlType, Value
+from workload.types import Kind, SqlType, Value, distinct_objects
 
 
 def fitted(profile: Profile, limits: Limits) -> Profile:
@@ -134,11 +134,26 @@ def fit(scenario: Scenario, limits: Limits, cut: Counter[str] | None = None) -> 
     WorkloadError: with `Timestamps.COMMIT` each commit is followed by a refresh of every table, and the time
     before the next step is too short for those refreshes.
     """
+    return without(*with_reasons(scenario, limits, cut), limits)
+
+
+def with_reasons(
+    scenario: Scenario, limits: Limits, cut: Counter[str] | None = None
+) -> tuple[Scenario, Mapping[str, str]]:
+    """The scenario in the shapes of the limits, and the definitions that the engine refuses, with reasons.
+
+    The first half of `fit`, which says already whether a dynamic table is left. `cut`: as for `fit`.
+    """
     amended = (replace(d, query=limits.amend(d.query)) for d in scenario.definitions)
     scenario = reshaped(replace(scenario, definitions=tuple(amended)), limits)
     reasons = refused(scenario, limits)
     if cut is not None:
         _note(cut, scenario, reasons)
+    return scenario, reasons
+
+
+def without(scenario: Scenario, reasons: Mapping[str, str], limits: Limits) -> Scenario:
+    """The scenario without what is refused, and without what reads or writes it: the second half of `fit`."""
     tables = {table.name: table for table in scenario.tables if table_gap(table, limits) is None}
     missing = {table.name for table in scenario.tables if table.name not in tables}
     steps: list[Step] = []
@@ -324,9 +339,7 @@ def _conditions(node: ir.Query | ir.Expr) -> Iterator[int]:
 def holds(statement: Dml, table: Table, limits: Limits) -> bool:
     """Whether the engine can run a statement on a table that it can have."""
     if isinstance(statement, WithRows):
-        types = [column.type for column in table.columns]
-        for row in statement.rows:
-            for value, type_ in zip(row, types, strict=True):
-                if not _stores(limits, value, type_):
-                    return False
+        for column, values in zip(table.columns, distinct_objects(statement.rows), strict=False):
+            if not all(_stores(limits, value, column.type) for value in values):
+                return False
     return all(query_gap(expr, limits) is None for expr in statement_expressions(statement))

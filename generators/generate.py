@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from generators.builder import ScenarioBuilder
 from generators.choices import Choices, NothingToPick, SeededChoices
 from generators.concurrency import with_other_processes
-from generators.fitting import fit, is_within
+from generators.fitting import fit, is_within, with_reasons, without
 from generators.given_scenarios import scenario_of
 from generators.intents import INTENTS, TWICE_AS_OFTEN, Act, Script
 from generators.passing_time import with_passing_time
@@ -71,10 +71,11 @@ def generate(
         again = with_recreations(choices, styled, profile.recreated_percent, may_replace=True)
         return with_passing_time(choices, again, profile.timed_percent)
     for _ in range(ATTEMPTS):
-        within = fit(scenario, profile.limits, cut)
-        if within.dynamic_tables:
+        shaped, reasons = with_reasons(scenario, profile.limits, cut)
+        if any(table.name not in reasons for table in shaped.dynamic_tables):
             break
         scenario = _unlimited(choices, profile, name)
+    within = without(shaped, reasons, profile.limits)
     # Where every commit maintains the tables, there is no time between a commit and its refreshes.
     if profile.limits.drops and profile.limits.timestamps is not Timestamps.COMMIT:
         recreated = with_recreations(

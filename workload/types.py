@@ -6,7 +6,7 @@ import datetime as dt
 import math
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum
@@ -36,6 +36,9 @@ class Kind(Enum):
     ARRAY = "ARRAY"
     STRUCT = "STRUCT"
     MAP = "MAP"
+
+    # Types are looked up for every value; the hash of Enum is a function of Python, this one is C's.
+    __hash__ = object.__hash__
 
 
 NESTED = frozenset({Kind.ARRAY, Kind.STRUCT, Kind.MAP})
@@ -220,6 +223,14 @@ Value = None | bool | int | float | Decimal | str | bytes | dt.date | dt.datetim
 value of a MAP, sorted by the text of the key."""
 
 Row = tuple[Value, ...]
+
+
+def distinct_objects(rows: Sequence[Row]) -> Iterator[Iterable[Value]]:
+    """The different objects in each column of some rows of one length: drawn rows share few of them.
+
+    By identity, because equality is too wide: 1 equals True, and -0.0 equals 0.0.
+    """
+    return ({id(value): value for value in column}.values() for column in zip(*rows, strict=True))
 
 
 def fits(value: Value, type_: SqlType) -> bool:

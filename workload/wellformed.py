@@ -14,7 +14,7 @@ from workload.orders import tied_order
 from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Redefine, Refresh, Scenario
 from workload.schema import Column, Promises, Table
 from workload.scope import Catalog, Scope, check_expression, definition_columns
-from workload.types import BOOLEAN, Row, Value, fits
+from workload.types import BOOLEAN, Row, Value, distinct_objects, fits
 
 name_pattern = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
@@ -317,7 +317,8 @@ def _check_rows(rows: tuple[Row, ...], table: Table, where: str) -> None:
     for row in rows:
         if len(row) != len(table.columns):
             raise WorkloadError(f"{where}: a row of {len(row)} values for {len(table.columns)} columns")
-        for value, column in zip(row, table.columns, strict=True):
+    for column, values in zip(table.columns, distinct_objects(rows), strict=False):
+        for value in values:
             if not fits(value, column.type):
                 raise WorkloadError(f"{where}: {value!r} in column {column.name} is no {column.type}")
 

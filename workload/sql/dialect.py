@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from decimal import Decimal
 from enum import Enum
+from functools import cache
 from typing import Any, assert_never
 
 from workload.errors import WorkloadError
@@ -31,6 +32,7 @@ def column_name(name: str, dialect: Dialect) -> str:
     return f"{mark}{name.replace(mark, 2 * mark)}{mark}"
 
 
+@cache
 def type_name(type_: SqlType, dialect: Dialect) -> str:
     """The type's name; both types of timestamps are the plain TIMESTAMP of DuckDB and PostgreSQL."""
     if dialect is Dialect.SQLITE and type_.kind not in NAMES[dialect]:

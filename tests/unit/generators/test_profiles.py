@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import generators.generate
-from generators.choices import Choices, SeededChoices
+from generators.choices import Choices, NothingToPick, SeededChoices
 from generators.coverage import floors_too_small, operator_pairs, operators, unmet_floors
 from generators.generate import generate, scenario_at
 from generators.intents import INTENTS
@@ -44,6 +44,15 @@ class SimplestChoices(Choices):
 
 def test_the_simplest_choices_make_a_scenario_too() -> None:
     check_scenario(generate(SimplestChoices(), SMOKE, "simplest"))
+
+
+def test_the_short_ways_of_seeded_choices_draw_what_the_interface_says() -> None:
+    by_interface, short = SeededChoices("same"), SeededChoices("same")
+    for turn in range(1, 200):
+        assert short.chance(turn % 101) == Choices.chance(by_interface, turn % 101)
+        assert short.pick(range(turn)) == Choices.pick(by_interface, range(turn))
+    with pytest.raises(NothingToPick):
+        short.pick(())
 
 
 def test_the_example_in_the_documentation_holds() -> None:
