@@ -31,15 +31,15 @@ FILTER = ("verify", "rules", "--unbounded", "--quick", "--workers", "1", "--oper
 def test_a_proof_says_its_values_roads_and_cases() -> None:
     result = CliRunner().invoke(main, FILTER)
     assert result.exit_code == 0, result.output
-    assert "filter  proved for every number of rows over k: NULL 0, v: NULL 0 1; 2 roads" in result.output
-    assert "1 definition: 1 proved" in result.output
+    assert "proved for every number of rows over k: NULL 0, v: NULL 0 1; 2 roads" in result.output
+    assert "2 definitions: 2 proved" in result.output
     assert "assumed: " in result.output
 
 
 def test_a_fault_is_shown_by_its_least_world() -> None:
     result = CliRunner().invoke(main, [*FILTER, "--fault", "filter-drops-old-half"])
     assert result.exit_code == 1
-    assert "filter  refuted by the rules, by 1 row" in result.output
+    assert "refuted by the rules, by 1 row" in result.output
     assert "changes expected:" in result.output
 
 
