@@ -182,7 +182,9 @@ def _asked(engine: Engine, written: WrittenDefinition, known: Known) -> Describe
 
 def described(written: WrittenDefinition, known: Known) -> Described:
     """The columns that the engine gives a definition, or why it cannot read it without Spark."""
-    return _as_described(_explained(written, known))
+    found = _as_described(_explained(written, known))
+    more = "; Spark may know it: --tier spark, --tier delta"
+    return replace(found, reason=found.reason + more) if found.reason.startswith("unsupported: ") else found
 
 
 def _explained(written: WrittenDefinition, known: Known, type_of: TypeOf | None = None) -> Explanation:

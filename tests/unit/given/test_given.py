@@ -224,6 +224,7 @@ def test_a_definition_that_cannot_be_judged_takes_none_along(tmp_path: Path) -> 
     assert [table.name for table in found.dynamic_tables] == ["fine"]
     assert found.refused.keys() == {"odd", "above"}
     assert found.refused["above"] == "it reads odd"
+    assert found.refused["odd"].endswith("; Spark may know it: --tier spark, --tier delta")
 
 
 def test_the_example_is_maintained_incrementally() -> None:
