@@ -33,6 +33,9 @@ COLUMNS: Mapping[Level, str] = MappingProxyType(
 )
 """The levels that are looked at, and the anomaly of each that the levels before it allow."""
 
+DIRTY: Mapping[str, str] = MappingProxyType({"aborted read": "G1a", "intermediate read": "G1b"})
+"""By the words of clients the phenomena that PL-2 forbids and PL-1 does not."""
+
 SEEDS = range(1, 7)
 WORDS = ("append", "predicate")
 TRANSACTIONS = 300
@@ -74,12 +77,29 @@ class Kept:
             self.violated.update(
                 {level: shown for level in each.levels if level in wrong and level not in self.violated}
             )
+        self._note_without_phenomenon(checked, command)
         for level in COLUMNS:
             verdict = checked.levels[level]
             if isinstance(verdict, Holds) and (predicates or level is not Level.PL_3):
                 self.committed[level] = self.committed.get(level, 0) + checked.judged
             elif not isinstance(verdict, Holds | Violated):
                 self.unknown[level] = command
+
+    def _note_without_phenomenon(self, checked: Checked, command: str) -> None:
+        """Adds the levels that are violated because no order of versions fits what was read.
+
+        Lists with elements of transactions that then aborted contradict the later ones. That is a dirty read,
+        and says nothing of dirty writes.
+        """
+        seen = checked.seen.anomalies if checked.seen else ()
+        dirty = next(((DIRTY[name], words) for name, _, words in seen if name in DIRTY), None)
+        for level in COLUMNS:
+            verdict = checked.levels[level]
+            if isinstance(verdict, Violated) and not verdict.by and level not in self.violated:
+                if dirty is None:
+                    self.violated[level] = SmallestViolation(command, "no order of versions", verdict.why)
+                elif level is not Level.PL_1:
+                    self.violated[level] = SmallestViolation(command, *dirty)
 
 
 def recording_of(

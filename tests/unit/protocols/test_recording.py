@@ -11,11 +11,12 @@ import pytest
 
 import dvs
 from campaign.protocols.databases import opened
+from campaign.protocols.kept import COLUMNS, Kept, cell
 from dvs import Checked, CheckOptions, Level, judge, read_history
 from dvs_model.checking.check import Holds, Violated
 from protocols.recording import clients
 from protocols.recording.clients import Load, Moment, Op, Outcome, Recording, recorded
-from protocols.recording.database import Connection, NoAnswer, RecordingError
+from protocols.recording.database import Connection, NoAnswer, Promise, RecordingError
 from protocols.recording.edn import edn, in_order_of_versions
 from protocols.recording.sqlite import Sqlite, SqliteConnection
 from protocols.recording.workloads import WORKLOADS, Request, drawn
@@ -177,6 +178,33 @@ def test_an_answer_of_another_client_is_seen(tmp_path: Path, monkeypatch: pytest
     with opened("sqlite", None) as database:
         checked = judged(recorded(database, RUN), tmp_path)
     assert isinstance(checked.levels[Level.PL_3], Violated)
+
+
+def op(process: int, outcome: str, *ops: str) -> str:
+    return f"{{:type :{outcome}, :process {process}, :f :txn, :value [{' '.join(ops)}]}}\n"
+
+
+def test_lists_that_an_aborted_transaction_was_in_are_dirty_reads(tmp_path: Path) -> None:
+    """T1 has aborted, so what was read of it contradicts all later lists; that is no dirty write."""
+    file = tmp_path / "history.edn"
+    file.write_text(
+        op(1, "invoke", "[:append 5 80]")
+        + op(2, "invoke", "[:r 5 nil]")
+        + op(2, "ok", "[:r 5 [80]]")
+        + op(1, "fail", "[:append 5 80]")
+        + op(2, "invoke", "[:append 5 91]", "[:r 5 nil]")
+        + op(2, "ok", "[:append 5 91]", "[:r 5 [91]]")
+    )
+    row = Kept("x", "y", Promise.UNCOMMITTED)
+    checked = judge(read_history(file), CheckOptions(complete=True, requested=tuple(COLUMNS)))
+    row.note(checked, "dvs record x", predicates=False)
+    assert [row.mark(level) for level in COLUMNS] == ["unknown", *["violated"] * 5]
+    assert row.violated[Level.PL_2].phenomenon == "G1a"
+    row.committed[Level.PL_1] = 2
+    assert cell(Level.PL_2, [row, Kept("x", "y", Promise.UNCOMMITTED)]) == (
+        "**violated in 1 of 2 runs, unknown in 1 of 2 runs**"
+    )
+    assert cell(Level.PL_1, [row, row]) == "held in 4"
 
 
 def moment(outcome: Outcome, process: int, place: int = 0) -> Moment:
