@@ -40,6 +40,7 @@ from workload.nested import only_in_full
 from workload.operators import JOIN_OPERATORS, Operator
 from workload.outcomes.results import Check, Difference, Finding, Outcome, OutcomeClass
 from workload.outcomes.trace import (
+    CHOSEN_FULL,
     Action,
     Created,
     Declared,
@@ -424,6 +425,11 @@ class Judgement:
             due = self._due_after_replacement(event, incremental, due)
         if event.action is Action.FULL and Action.INCREMENTAL in due and self._pairs_fail(event, previous):
             # The query of the changes may meet pairs of rows that the defining query never does, and fail.
+            due |= {Action.FULL}
+        mode = {each.name: each.mode for each in self.scenario.dynamic_tables}.get(event.table)
+        if mode is RefreshMode.AUTO and Action.INCREMENTAL in due and CHOSEN_FULL in event.reason:
+            # FULL by choice, and not because something could not be maintained.
+            self.met["FULL by choice"] += 1
             due |= {Action.FULL}
         if event.effective_action not in due or event.action is not event.effective_action:
             listed = " or ".join(sorted(action.value for action in due))

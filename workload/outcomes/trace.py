@@ -112,6 +112,10 @@ class Counted:
     deleted: int
 
 
+CHOSEN_FULL = "chosen FULL"
+"""What the reason of a FULL refresh says where the engine could maintain the table, and chose not to."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refreshed:
     """One refresh of one table; a refresh of an upstream table is an event of its own.
