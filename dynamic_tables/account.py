@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 from dynamic_tables.arguments import checked_key, checked_name, checked_text, checked_time
 from dynamic_tables.define import ReadQuery, define, ensure_frozen_stays, hidden_columns, read_query
 from dynamic_tables.definition import (
-    FULL_ABOVE,
     BaseTable,
     Columns,
     Definition,
@@ -262,7 +261,6 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
         *,
         target_lag: Lag = None,
         refresh_mode: RefreshMode | str = RefreshMode.AUTO,
-        full_above: float = FULL_ABOVE,
         frozen_where: str = "",
         backfill_from: str = "",
         initialize: bool = True,
@@ -274,8 +272,8 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
 
         `target_lag`: a text such as "5 minutes", microseconds, or a timedelta; None means DOWNSTREAM.
 
-        `full_above`: with refresh mode AUTO, a refresh for which more than this share of the rows of a source
-        was touched writes the table anew (and more than 50,000 rows, below which that saves nothing).
+        With refresh mode AUTO, each refresh of a query that can be maintained is INCREMENTAL or FULL, as the
+        table's own earlier refreshes make one or the other look cheaper (`refresh.choice`).
 
         `frozen_where`: a condition on its columns, such as "day < current_date() - 30". Rows that are stored
         and meet it stay as they are, whatever happens to the data that they were made of; the current time in
@@ -306,7 +304,6 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
                 self.rules,
                 target_lag=lag,
                 mode=mode,
-                full_above=full_above,
                 frozen_where=frozen_where,
                 backfill_from=backfill_from.lower(),
                 changing=changing,
@@ -464,6 +461,7 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
             plans=self.plans,
             protocol=self.protocol,
             reads_time=any(map(text_reads_time, below[0])),
+            took=self.store.journal.poll().of(table.name).took,
         )
 
     def _below(self, table: DynamicTable) -> tuple[dict[str, BaseTable | DynamicTable], Below]:

@@ -63,9 +63,3 @@ def checked_key(table: BaseTable, key: object) -> BaseTable:
     if len(set(wanted)) < len(wanted):
         raise DefinitionError(f"the primary key of {table.name} names a column twice: {', '.join(wanted)}")
     return replace(table, key=tuple(name for name, _ in table.columns if name.lower() in wanted))
-
-
-def checked_share(share: object, table: str) -> None:
-    """Raises DefinitionError: the share of rows above which a refresh is FULL is no number from 0 on."""
-    if not isinstance(share, int | float) or not share >= 0:
-        raise DefinitionError(f"full_above of {table} is {share}; give a share of the rows, such as 0.3")

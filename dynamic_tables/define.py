@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dynamic_tables.arguments import checked_share
 from dynamic_tables.definition import (
-    FULL_ABOVE,
     BaseTable,
     Columns,
     Definition,
@@ -166,7 +164,6 @@ def define(
     *,
     target_lag: int | None,
     mode: RefreshMode,
-    full_above: float = FULL_ABOVE,
     frozen_where: str = "",
     backfill_from: str = "",
     changing: UnsupportedError | None = None,
@@ -180,7 +177,6 @@ def define(
     Raises UnsupportedError: for INCREMENTAL over a query without a plan, or for a query without a plan in a
     store that cannot tell its columns.
     """
-    checked_share(full_above, name)
     definitions = store.definitions()
     analyzer = store if isinstance(store, TextAnalyzer) else None
     compared = mode is not RefreshMode.FULL and changing is None
@@ -211,7 +207,6 @@ def define(
         expanded=fingerprint(read.text.texts, columns, map(definitions.__getitem__, sources)),
         # Of a frozen group the hidden columns would not follow its rows.
         state=hidden_columns(read.bound, rules) if incremental and not frozen_where else (),
-        full_above=full_above,
         frozen_where=frozen_where,
         backfill_from=backfill_from,
     )

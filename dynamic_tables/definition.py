@@ -31,10 +31,6 @@ class RefreshMode(Enum):
             raise DefinitionError(f"no refresh mode {mode!r}; there are: {known}") from None
 
 
-FULL_ABOVE = 0.02
-"""The default of `DynamicTable.full_above`; docs/results.md has the measurements behind it."""
-
-
 @dataclass(frozen=True, slots=True)
 class BaseTable(StoredRelation):
     """A table that users write.
@@ -66,9 +62,8 @@ class DynamicTable(StoredRelation):
     `target_lag` in microseconds, None for DOWNSTREAM. `sources`: the stored relations it reads, views
     expanded. `expanded`: the fingerprint of the query and of every view in it, which shows a changed view.
     `state`: hidden columns, from which aggregates are maintained; readers of the table do not see them.
-    `full_above`: the share of a source's rows above which a refresh of an AUTO table is FULL. `frozen_where`:
-    the condition of rows that no refresh changes, empty if there are none (see `frozen`). `backfill_from`:
-    the table whose rows are the frozen ones at first.
+    `frozen_where`: the condition of rows that no refresh changes, empty if there are none (see `frozen`).
+    `backfill_from`: the table whose rows are the frozen ones at first.
     """
 
     text: str
@@ -79,7 +74,6 @@ class DynamicTable(StoredRelation):
     sources: tuple[str, ...]
     expanded: str
     state: Columns = ()
-    full_above: float = FULL_ABOVE
     frozen_where: str = ""
     backfill_from: str = ""
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from dynamic_tables.refresh.choice import CHOSEN
+
 Row = Mapping[str, object]
 
 WIDTH = 140
@@ -27,6 +29,10 @@ def status_text(rows: Sequence[Row]) -> str:
             state += f", refreshed by {row['executing_process']}"
         elif row["scheduling_reason"]:
             state += f": {row['scheduling_reason']}"
+        last = str(row["last_completed_refresh_state"] or "none yet")
+        # What AUTO has chosen, and by which seconds; any other reason is in the history.
+        chosen = str(row["last_completed_refresh_reason"] or "").partition(CHOSEN)
+        last += f", {chosen[1]}{chosen[2]}" if chosen[1] else ""
         target = "DOWNSTREAM" if row["target_lag_sec"] is None else seconds(row["target_lag_sec"])
         table.add_row(
             str(row["name"]),
@@ -36,7 +42,7 @@ def status_text(rows: Sequence[Row]) -> str:
             share(row["time_within_target_lag_ratio"]),
             seconds(row["period_sec"]),
             str(row["refresh_mode"]),
-            str(row["last_completed_refresh_state"] or "none yet"),
+            last,
             str(row["refresh_group"] or ""),
         )
     return _rendered(table)

@@ -38,7 +38,7 @@ from dynamic_tables.schedule.failing import Failure, Fault
 from dynamic_tables.schedule.group import Isolation, RefreshGroup
 
 KEPT = 64
-"""How many failures and published data timestamps of a table are remembered."""
+"""How many failures, durations and published data timestamps of a table are remembered."""
 
 DURATIONS = 8
 """How many refreshes a duration is estimated from."""
@@ -57,15 +57,16 @@ class Claim:
 class TableOperations:
     """What the journal knows of one table.
 
-    `failures`: of scheduled refreshes since the last success, oldest first. `durations`: of the last
-    refreshes, microseconds. `lag`: a target lag that was set later, in a tuple of one. `grants`: roles by
-    privilege. `number`: tells a table from others that have had its name; 0 in journals of older engines.
+    `failures`: of scheduled refreshes since the last success, oldest first. `took`: the duration of the last
+    refreshes by data timestamp, both in microseconds. `lag`: a target lag that was set later, in a tuple of
+    one. `grants`: roles by privilege. `number`: tells a table from others that have had its name; 0 in
+    journals of older engines.
     """
 
     suspended: bool = False
     claim: Claim | None = None
     failures: list[Failure] = field(default_factory=list)
-    durations: list[int] = field(default_factory=list)
+    took: dict[int, int] = field(default_factory=dict)
     lag: tuple[int | None] | None = None
     grants: dict[str, list[str]] = field(default_factory=dict)
     number: int = 0
@@ -73,7 +74,7 @@ class TableOperations:
     @property
     def duration(self) -> int:
         """The longest of the last refreshes in microseconds; 0 before the first one."""
-        return max(self.durations, default=0)
+        return max(list(self.took.values())[-DURATIONS:], default=0)
 
     def to_json(self) -> dict[str, object]:
         """Returns what is known as an object for JSON."""
@@ -82,7 +83,7 @@ class TableOperations:
             "suspended": self.suspended,
             "claim": None if claim is None else [claim.by, claim.timestamp, claim.until],
             "failures": [[each.timestamp, each.at, each.fault.value, each.reason] for each in self.failures],
-            "durations": self.durations,
+            "took": list(self.took.items()),
             "lag": self.lag,
             "grants": self.grants,
             "number": self.number,
@@ -95,7 +96,8 @@ class TableOperations:
             suspended=bool(data["suspended"]),
             claim=None if data["claim"] is None else Claim(*data["claim"]),
             failures=[Failure(at, end, Fault(fault), text) for at, end, fault, text in data["failures"]],
-            durations=list(data["durations"]),
+            # Journals of older engines hold the durations alone.
+            took=dict(data["took"]) if "took" in data else dict(enumerate(data["durations"])),
             lag=None if data["lag"] is None else (data["lag"][0],),
             grants={str(privilege): list(roles) for privilege, roles in data["grants"].items()},
             number=int(data.get("number", 0)),
@@ -153,7 +155,8 @@ class Operations:
             case Refreshed(table=table):
                 known = self._at(table)
                 known.failures.clear()
-                known.durations = [*known.durations[1 - DURATIONS :], event.at - event.started]
+                kept = list(known.took.items())[1 - KEPT :]
+                known.took = {**dict(kept), event.timestamp: event.at - event.started}
             case RefreshFailure(table=table, trigger=Trigger.SCHEDULED):
                 failure = Failure(event.timestamp, event.at, event.fault, event.reason)
                 self._at(table).failures = [*self._at(table).failures[1 - KEPT :], failure]

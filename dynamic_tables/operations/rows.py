@@ -208,6 +208,8 @@ def _lag_columns(account: Operated, each: DynamicTable, known: Journalled, table
     return {
         "latest_data_timestamp": newest,
         "last_completed_refresh_state": last if records or known.failures else None,
+        "last_completed_refresh_action": records[-1].action.value if records else None,
+        "last_completed_refresh_reason": records[-1].reason if records else None,
         "lag_sec": None if newest is None else _seconds(max(now - newest, 0)),
         "mean_lag_sec": None if summary is None else summary.mean / SECOND,
         "median_lag_sec": None if summary is None else summary.median / SECOND,

@@ -53,6 +53,8 @@ DYNAMIC_TABLES = pa.schema(
         ("refresh_group", pa.string()),
         ("latest_data_timestamp", TIME),
         ("last_completed_refresh_state", pa.string()),
+        ("last_completed_refresh_action", pa.string()),
+        ("last_completed_refresh_reason", pa.string()),
         ("lag_sec", pa.float64()),
         ("mean_lag_sec", pa.float64()),
         ("median_lag_sec", pa.float64()),

@@ -10,7 +10,7 @@ nothing is written to the table, so a refresh that fails leaves contents and fro
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,6 +24,7 @@ from dynamic_tables.differentiate.differentiation import CONTENTS as CONTENTS_AT
 from dynamic_tables.differentiate.keys import keyed_capture, rows_of
 from dynamic_tables.errors import ChangeDoesNotFit, RefreshFailed, StoreError
 from dynamic_tables.frozen import Bind, FrozenPart
+from dynamic_tables.journal.state import KEPT
 from dynamic_tables.moment import moment
 from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Leaf, Plan, walk
@@ -31,12 +32,13 @@ from dynamic_tables.plan.time import at_times
 from dynamic_tables.reading.values.passed import TypeOf
 from dynamic_tables.refresh.action import Readable, decide
 from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
+from dynamic_tables.refresh.choice import Choice, Past, Work, choose
 from dynamic_tables.refresh.frozen_rows import active_changes, history_of, with_history
 from dynamic_tables.refresh.keys import ensure_unique, key_of
 from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.refresh.validate import count_rows, read_validation, validated_here
 from dynamic_tables.refresh.versions import resolve
-from dynamic_tables.store.port import Action, RefreshRecord, Relation, Store, TextAnalyzer
+from dynamic_tables.store.port import Action, Extent, RefreshRecord, Relation, Store, TextAnalyzer
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
 
 Ends = Mapping[str, tuple[SourceVersion, SourceVersion]]
@@ -51,6 +53,8 @@ class RefreshProtocol:
     """
 
     resolve: Callable[[SourceHistory, int, str], SourceVersion] = resolve
+    choose: Callable[[Sequence[Past], Work], Choice] = choose
+    """(earlier refreshes of the table, what there is to do) -> INCREMENTAL or FULL, and why."""
     decide: Callable[[Frontier | None, Frontier, bool, Readable], tuple[Action, str]] = decide
     interval_start: Callable[[Frontier, Frontier, str, Store], SourceVersion] = (
         lambda before, after, source, store: before.sources[source]
@@ -71,11 +75,8 @@ class RefreshProtocol:
 
 PROTOCOL = RefreshProtocol()
 
-LEAST_FOR_FULL = 50_000
-"""Touched rows up to which a refresh is incremental, whatever their share of the source.
-
-Up to as many changed rows are literals in Spark's plans and a commit without MERGE (`Sizes.changed_rows`), so
-that a FULL refresh saves nothing."""
+LEAST_COUNTED = 50_000
+"""Touched rows of a table with a primary key from which on those that differ are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +107,7 @@ class Refreshing:
     `reads_time`: whether the query reads the current time, so that its result may change by itself.
     `definitions`: the sources by name. `seconds`: duration of each phase so far. `scratch`: relations to
     release at the end, whether the refresh succeeds or not. `captured`: the changes of sources, as far as
-    they are known.
+    they are known. `took`: the duration of earlier refreshes by data timestamp, both in microseconds.
     """
 
     table: DynamicTable
@@ -116,6 +117,7 @@ class Refreshing:
     plans: Plans
     protocol: RefreshProtocol
     reads_time: bool = False
+    took: Mapping[int, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     scratch: list[Relation] = field(default_factory=list)
     captured: dict[str, Relation] = field(default_factory=dict)
@@ -152,10 +154,18 @@ class Refreshing:
                 with self._timed("keys"):
                     self._ensure_keys(start if action is Action.INCREMENTAL else None, after)
             with self._timed("resolve"):
-                if action is Action.INCREMENTAL and start is not None and not idle:
-                    action, reason = self._cheaper(start, after, reason)
+                # Only an interval has an extent; whatever is written anew has no more than its sources' rows.
+                interval = start if action is Action.INCREMENTAL else None
+                extents = {} if action is Action.NO_DATA else self._extents(interval, after)
+                if action is Action.INCREMENTAL and not idle:
+                    action, reason = self._chosen(history, extents, reason)
             record = RefreshRecord(
-                action=action, reason=reason, frontier=after, changed=True, seconds=self.seconds
+                action=action,
+                reason=reason,
+                frontier=after,
+                changed=True,
+                seconds=self.seconds,
+                extents=extents,
             )
             match action:
                 case Action.NO_DATA:
@@ -220,32 +230,60 @@ class Refreshing:
             rows = self._snapshot(name, source.version)
             ensure_unique(definition, rows, changes, self.store, self.plans)
 
-    def _cheaper(self, before: Frontier, after: Frontier, reason: str) -> tuple[Action, str]:
-        """Returns FULL, with the reason, if an AUTO table is written anew faster than it is maintained.
+    def _extents(self, before: Frontier | None, after: Frontier) -> dict[str, Extent]:
+        """Returns what commits touched of each source, from the log alone; none where a log does not tell.
 
-        The decision needs no query: `extent` counts touched rows from the statistics in Delta's log. A source
-        whose extent is not known decides nothing.
+        `before`: where the interval starts; None where there is none, and nothing was touched.
         """
-        if self.table.mode is RefreshMode.AUTO:
-            for name, source in after.sources.items():
-                start = before.sources[name]
-                extent = self.store.extent(self.definitions[name], start, source)
-                if extent is None or extent.touched <= LEAST_FOR_FULL:
-                    continue
-                touched = extent.touched
-                if key_of(self.definitions[name]):
-                    # Commits may have written every row again: what differs by key is what counts.
-                    changes = self._captured(name, start, source)
-                    touched = count_rows(changes, self.definitions[name], self.store, self.plans)
-                    if touched <= LEAST_FOR_FULL:
-                        continue
-                # An updated row counts twice, for its old and its new image; `total` is 0 for an emptied
-                # table.
-                share = touched / max(1, extent.total)
-                if share > self.table.full_above:
-                    limit = f"more than {self.table.full_above:.0%} (full_above)"
-                    return Action.FULL, f"{share:.0%} of the rows of {name} were touched, {limit}"
-        return Action.INCREMENTAL, reason
+        extents = {}
+        for name, source in after.sources.items():
+            definition = self.definitions[name]
+            start = source if before is None else before.sources[name]
+            extent = self.store.extent(definition, start, source)
+            if extent is None:
+                return {}
+            if key_of(definition) and before is not None and extent.touched > LEAST_COUNTED:
+                # Commits may have written every row again: what differs by key is what counts.
+                changes = self._captured(name, start, source)
+                extent = replace(extent, touched=count_rows(changes, definition, self.store, self.plans))
+            extents[name] = extent
+        return extents
+
+    def _chosen(
+        self, history: Sequence[RefreshRecord], extents: Mapping[str, Extent], reason: str
+    ) -> tuple[Action, str]:
+        """Returns what an AUTO table chooses, and why; INCREMENTAL where a log does not tell enough."""
+        if self.table.mode is not RefreshMode.AUTO or not extents or self.bound is None:
+            return Action.INCREMENTAL, reason
+        choice = self.protocol.choose(self._past(history), self._work(self.bound, extents))
+        return choice.action, f"{reason}; {choice.why}" if choice.why else reason
+
+    def _work(self, query: BoundQuery, extents: Mapping[str, Extent]) -> Work:
+        """Returns what an INCREMENTAL refresh, and a FULL one, would have to do."""
+        unchanged = frozenset(name for name, extent in extents.items() if not extent.touched)
+        known = self.plans.algebra(query) if self.table.state else None
+        plan = self.plans.changes(query, unchanged) if known is None else self.plans.net(known, unchanged)
+        read = {node.name for node in walk(plan) if isinstance(node, Leaf)}
+        ends = sum(each.total for name, each in extents.items() for at in At if leaf_name(name, at) in read)
+        versions = self.store.history(self.table).versions
+        stored = self.store.extent(self.table, versions[-1], versions[-1])
+        return Work(
+            extents=extents,
+            passes=ends / max(1, sum(each.total for each in extents.values())),
+            stored=0 if stored is None else stored.total,
+        )
+
+    def _past(self, history: Sequence[RefreshRecord]) -> list[Past]:
+        """Returns the refreshes whose duration is known, oldest first."""
+        return [
+            Past(
+                action=record.action,
+                seconds=self.took[record.frontier.timestamp] / 1e6,
+                extents=record.extents,
+            )
+            for record in history[-KEPT:]
+            if self.took.get(record.frontier.timestamp) and record.extents
+        ]
 
     def _overwrite(self, record: RefreshRecord, *, first: bool = False) -> RefreshResult:
         with self._timed("query"):

@@ -56,7 +56,10 @@ class Touched:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much of a table commits touched: rows that were taken out or put in, and rows of the table."""
+    """How much of a table commits touched: rows that were taken out or put in, and rows of the table.
+
+    An updated row counts twice, for its old and its new image.
+    """
 
     touched: int
     total: int
@@ -68,7 +71,7 @@ class RefreshRecord:
 
     `changed`: whether rows changed. `inserted` and `deleted` count the rows of the change set; None for an
     action that computes no change set. `late`: rows of it that would have changed the frozen part, and did
-    not. `seconds`: duration of each phase.
+    not. `seconds`: duration of each phase. `extents`: what commits touched, by source, where the log tells.
     """
 
     action: Action
@@ -79,6 +82,7 @@ class RefreshRecord:
     deleted: int | None = None
     late: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
+    extents: Mapping[str, Extent] = field(default_factory=dict)
 
 
 class Store(Protocol):

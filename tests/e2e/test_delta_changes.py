@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +11,11 @@ from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
 from dynamic_tables.refresh import execute
+from dynamic_tables.refresh.choice import NO_CHOICE, Choice, Past, Work
+from dynamic_tables.refresh.execute import PROTOCOL
 from dynamic_tables.schedule.clock import Clock, SimulatedClock, WallClock
 from dynamic_tables.store.delta import DeltaStore
-from dynamic_tables.store.port import Action
+from dynamic_tables.store.port import Action, Extent
 from dynamic_tables.store.sizes import Sizes
 
 pytestmark = pytest.mark.spark
@@ -73,32 +77,53 @@ def test_dates_that_python_does_not_have(tmp_path: Path, spark: SparkSession) ->
     account.store.close()  # type: ignore[attr-defined]
 
 
-@pytest.mark.slow
-def test_a_refresh_that_most_rows_changed_for_is_full(
+def test_a_refresh_may_choose_to_be_full(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(execute, "LEAST_FOR_FULL", 5)
+    """What is chosen is done and told; the choice knows what commits touched, and how long refreshes took."""
+    asked: list[tuple[Sequence[Past], Work]] = []
+
+    def half_or_more(past: Sequence[Past], work: Work) -> Choice:
+        asked.append((past, work))
+        share = max(each.touched / each.total for each in work.extents.values())
+        return Choice(Action.FULL, "chosen FULL: half") if share >= 0.5 else NO_CHOICE
+
+    monkeypatch.setattr(execute, "LEAST_COUNTED", 5)
     account = Account.open(str(tmp_path), spark, WallClock())
-    account.create_base_table("r", {"k": "INT", "v": "INT"})
-    account.execute("INSERT INTO r VALUES " + ", ".join(f"({k}, 0)" for k in range(20)))
+    account.protocol = replace(PROTOCOL, choose=half_or_more)
+    for name, key in (("r", []), ("keyed", ["k"])):
+        account.create_base_table(name, {"k": "INT", "v": "INT"}, primary_key=key)
+        account.execute(f"INSERT INTO {name} VALUES " + ", ".join(f"({k}, 0)" for k in range(20)))
     query = "SELECT v, COUNT(*) AS n FROM r GROUP BY v"
     account.create_dynamic_table("auto", query)
     account.create_dynamic_table("never", query, refresh_mode="INCREMENTAL")
-    account.create_dynamic_table("seldom", query, full_above=2)
     account.create_dynamic_table("above", "SELECT n FROM auto")
+    account.create_dynamic_table("by_key", "SELECT k FROM keyed WHERE v > 0")
 
     def actions() -> list[Action]:
-        return [account.refresh(name)[-1].action for name in ("auto", "never", "seldom", "above")]
+        return [account.refresh(name)[-1].action for name in ("auto", "never")]
 
     account.execute("UPDATE r SET v = 2 WHERE k < 12")
-    assert actions() == [Action.FULL, Action.INCREMENTAL, Action.INCREMENTAL, Action.INCREMENTAL]
-    (reason,) = [each.reason for each in account.describe("auto").refreshes if each.action is Action.FULL]
-    assert reason == "120% of the rows of r were touched, more than 2% (full_above)"
+    assert actions() == [Action.FULL, Action.INCREMENTAL]
+    assert account.describe("auto").refreshes[-1].reason == "changed: r; chosen FULL: half"
+    ((past, work),) = asked
+    assert [(each.action, each.seconds > 0) for each in past] == [(Action.INITIALIZE, True)]
+    assert work.extents == {"r": Extent(24, 20)}
+    assert (work.stored, work.passes) == (1, 0), "groups are kept from contents: no row of r is read again"
+    account.refresh("above")
     account.execute("DELETE FROM r WHERE k = 1")
-    assert actions() == [Action.INCREMENTAL] * 4
-    for name in ("auto", "never", "seldom"):
+    assert actions() == [Action.INCREMENTAL] * 2
+    assert [each.action for each in asked[-1][0]] == [Action.INITIALIZE, Action.FULL]
+    account.refresh("above")
+    for name in ("auto", "never"):
         assert sorted(map(tuple, account.read(name).collect())) == [(0, 8), (2, 11)]
     assert sorted(map(tuple, account.read("above").collect())) == [(8,), (11,)]
+    # A table with a primary key was overwritten: what differs by key counts, and not the rows written again.
+    account.write(
+        "keyed", spark.sql("SELECT CAST(id AS INT) k, IF(id = 3, 1, 0) v FROM RANGE(20)"), "overwrite"
+    )
+    assert account.refresh("by_key")[-1].action is Action.INCREMENTAL
+    assert asked[-1][1].extents == {"keyed": Extent(2, 20)}
     account.store.close()  # type: ignore[attr-defined]
 
 

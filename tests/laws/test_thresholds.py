@@ -22,6 +22,7 @@ from generators.profiles import QUICK
 
 ENGINE = Path("dynamic_tables")
 
+CHOICE = "tests/unit/dynamic_tables/test_choice.py"
 CHANGES = "tests/e2e/test_delta_changes.py"
 REFUSED = "tests/unit/dynamic_tables/test_unsupported.py"
 NAMED = "test_an_operator_without_a_rule_is_named_with_the_reason"
@@ -37,9 +38,11 @@ CROSSED: Mapping[str, str] = {
     "plan/rewrites/stages.py LEAST_OPERATORS": (
         "tests/laws/test_stages.py::test_a_deep_plan_without_few_rows_is_cut_where_its_parts_are_shared"
     ),
-    "refresh/execute.py LEAST_FOR_FULL": (
-        "tests/e2e/test_delta_changes.py::test_a_refresh_that_most_rows_changed_for_is_full"
-    ),
+    "refresh/choice.py FEW_ROWS": f"{CHOICE}::test_nothing_is_chosen_without_a_past_or_over_few_rows",
+    "refresh/choice.py MANY_CHANGES": f"{CHOICE}::test_before_anything_was_measured_the_estimate_decides",
+    "refresh/choice.py CLEARLY": f"{CHOICE}::test_a_tenth_is_not_worth_a_change",
+    "refresh/choice.py NEAREST": f"{CHOICE}::test_one_slow_refresh_does_not_turn_the_choice",
+    "refresh/execute.py LEAST_COUNTED": f"{CHANGES}::test_a_refresh_may_choose_to_be_full",
     "store/log/numbered.py WHOLE_EVERY": (
         "tests/laws/test_ticks.py::test_reading_begins_at_a_tick_that_names_all_tables"
     ),

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 from dynamic_tables.definition import (
-    FULL_ABOVE,
     BaseTable,
     Columns,
     Definition,
@@ -129,7 +128,6 @@ def to_properties(definition: Definition, order: int) -> dict[str, str]:
                 "target_lag": definition.target_lag,
                 "sources": list(definition.sources),
                 "expanded": definition.expanded,
-                "full_above": definition.full_above,
                 "frozen_where": definition.frozen_where,
                 "backfill_from": definition.backfill_from,
             }
@@ -288,7 +286,6 @@ def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) 
                 columns=_columns(columns),
                 sources=tuple(map(str, sources)),
                 expanded=str(data["expanded"]),
-                full_above=float(str(data.get("full_above", FULL_ABOVE))),
                 frozen_where=str(data.get("frozen_where", "")),
                 backfill_from=str(data.get("backfill_from", "")),
             )

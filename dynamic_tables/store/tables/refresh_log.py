@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from dynamic_tables.errors import CorruptTable
 from dynamic_tables.store.log.log import LoggedCommit, TableLog, decoding
-from dynamic_tables.store.port import Action, RefreshRecord
+from dynamic_tables.store.port import Action, Extent, RefreshRecord
 from dynamic_tables.versions import Frontier, SourceVersion
 
 WRITTEN_ANEW = (Action.INITIALIZE, Action.FULL, Action.REINITIALIZE)
@@ -43,6 +43,7 @@ def to_metadata(record: RefreshRecord, number: int) -> dict[str, object]:
         "deleted": record.deleted,
         "late": record.late,
         "seconds": dict(record.seconds),
+        "extents": {name: [each.touched, each.total] for name, each in record.extents.items()},
         "frontier": record.frontier.to_json(),
     }
     return {
@@ -142,8 +143,10 @@ def _logged(name: str, commit: LoggedCommit) -> LoggedRefresh | None:
 def _record(refresh: Mapping[str, object]) -> RefreshRecord:
     """Returns the record that `to_metadata` wrote. Raises KeyError, TypeError or ValueError."""
     frontier, seconds = refresh["frontier"], refresh["seconds"]
-    if not isinstance(frontier, Mapping) or not isinstance(seconds, Mapping):
-        raise TypeError("frontier and seconds are objects")
+    # Records of older engines have no extents.
+    extents = refresh.get("extents", {})
+    if not (isinstance(frontier, Mapping) and isinstance(seconds, Mapping) and isinstance(extents, Mapping)):
+        raise TypeError("frontier, seconds and extents are objects")
     return RefreshRecord(
         action=Action(refresh["action"]),
         reason=str(refresh["reason"]),
@@ -153,6 +156,7 @@ def _record(refresh: Mapping[str, object]) -> RefreshRecord:
         deleted=_count(refresh["deleted"]),
         late=int(str(refresh.get("late", 0))),
         seconds={str(phase): float(str(value)) for phase, value in seconds.items()},
+        extents={str(name): Extent(*map(int, pair)) for name, pair in extents.items()},
     )
 
 

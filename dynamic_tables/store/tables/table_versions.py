@@ -140,14 +140,15 @@ class TableVersions:
         active = self.folder.active(table.name)
         if active is None or not _read_alike(self.folder.log(table.name), start.version):
             return None
+        files = touched_files(self.folder.log(table.name), start.version, end.version)
+        if files is None:
+            return None
         try:
-            files = touched_files(self.folder.log(table.name), start.version, end.version)
-            if files is None:
-                return None
-            touched = sum(_rows_touched(file) for file in files)
-            return Extent(touched, sum(map(live_rows, active.files.values())))
+            total = sum(map(live_rows, active.files.values()))
         except KeyError:
             return None
+        density = total / max(1, sum(int(file.get("size") or 0) for file in active.files.values()))
+        return Extent(sum(_rows_touched(file, density) for file in files), total)
 
     def chosen(self, table: DynamicTable, row_ids: Sequence[str]) -> SparkRelation | None:
         """Returns the rows of the newest version with some row ids, read by position without Spark.
@@ -366,11 +367,17 @@ def _columns(table: Stored, ids: bool) -> Columns:
     return (*table.columns, (ROW_ID, STRING)) if ids else table.columns
 
 
-def _rows_touched(file: TouchedFile) -> int:
+def _rows_touched(file: TouchedFile, density: float) -> int:
     """Returns the difference of the numbers of live rows of a file's two states; 0 rows where it is absent.
 
     It estimates what a refresh must read, from the log alone. If some rows left and as many came back, it is
-    too small. Raises KeyError: if the log does not hold the number of its rows.
+    too small. `density`: rows in a byte, for a file that was removed without its statistics, as an overwrite
+    does it.
     """
-    before, after = (0 if state is None else live_rows(state) for state in (file.before, file.after))
-    return abs(before - after)
+
+    def rows(state: AddAction | None) -> int:
+        if state is None:
+            return 0
+        return live_rows(state) if "stats" in state else round(density * int(state.get("size") or 0))
+
+    return abs(rows(file.before) - rows(file.after))

@@ -26,7 +26,6 @@ def world() -> Iterator[World]:
         (lambda a: a.create_dynamic_table("", QUERY), "'' is no name of a table or view"),
         (lambda a: a.create_dynamic_table("x" * 129, QUERY), "has 129 characters; a name has 128 at most"),
         (lambda a: a.create_dynamic_table("a b", QUERY), "'a b' is no name; use letters, digits and _"),
-        (lambda a: a.create_dynamic_table("d", QUERY, full_above="x"), "full_above of d is x; give a share"),
         (
             lambda a: a.create_dynamic_table("d", QUERY, target_lag=60e6),
             "target lag of d is 60000000.0; give",

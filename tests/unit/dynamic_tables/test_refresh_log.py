@@ -12,7 +12,7 @@ import pytest
 from dynamic_tables.errors import CorruptTable
 from dynamic_tables.store.log.files import LocalFiles
 from dynamic_tables.store.log.log import TableLog, TableMetadata
-from dynamic_tables.store.port import Action, RefreshRecord
+from dynamic_tables.store.port import Action, Extent, RefreshRecord
 from dynamic_tables.store.tables.refresh_log import last_number, refreshes, to_metadata, versions
 from dynamic_tables.versions import Frontier, SourceVersion
 from tests.depth import examples
@@ -31,6 +31,7 @@ def refresh(number: int, action: Action, *, changed: bool) -> str:
         inserted=1,
         deleted=0,
         seconds={},
+        extents={"r": Extent(number, 100)},
     )
     metadata = json.dumps(to_metadata(record, number))
     fence = json.dumps({"txn": {"appId": "t", "version": number}})
@@ -98,6 +99,7 @@ def test_content_is_the_newest_version_that_changed_rows(tmp_path: Path) -> None
         SourceVersion(4, 40, 2, "t"),
         SourceVersion(5, 50, 5, "t"),
     ]
+    assert [each.record.extents["r"].touched for each in refreshes(growing)] == [1, 2, 3, 4, 5]
 
 
 def test_rows_of_another_writer_count_until_a_refresh_writes_anew(tmp_path: Path) -> None:
