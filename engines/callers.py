@@ -1,12 +1,15 @@
-"""What the built-in engine's results must not depend on: settings of its callers' sessions, and sizes."""
+"""What the built-in engine's results must not depend on: settings of callers' sessions, sizes, choices."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
+from dynamic_tables.refresh.choice import Choice, Past, Work, choose
+from dynamic_tables.store.port import Action
 from dynamic_tables.store.sizes import SIZES, Sizes
+from workload.outcomes.trace import CHOSEN_FULL
 from workload.scenario import Scenario
 
 SETTINGS: Mapping[str, str] = {
@@ -87,6 +90,22 @@ def drawn_sizes(scenario: Scenario, process: int) -> Sizes:
             name: choices.choice(values) for name, values in SMALL.items() if choices.randrange(100) < PERCENT
         },
     )
+
+
+def drawn_choice(scenario: Scenario, process: int) -> Callable[[Sequence[Past], Work], Choice]:
+    """Returns what chooses between INCREMENTAL and FULL in a process: in half of them one in three is FULL.
+
+    The engine itself chooses nothing in a scenario: its tables are small, and its time is simulated.
+    """
+    choices = _choices(scenario, f"choice of process {process}")
+    if choices.randrange(2):
+        return choose
+
+    def drawn_by(past: Sequence[Past], work: Work) -> Choice:
+        full = Choice(Action.FULL, f"{CHOSEN_FULL}: it was drawn")
+        return choose(past, work) if choices.randrange(3) else full
+
+    return drawn_by
 
 
 def _choices(scenario: Scenario, use: str) -> Random:

@@ -9,7 +9,7 @@ import tempfile
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ from dynamic_tables.store.log.own_commit import OwnCommitter
 from dynamic_tables.store.sizes import SIZES
 from engines.account_adapter import AccountAdapter, failures
 from engines.adapter import OtherCommit, Record, Transaction
-from engines.callers import drawn, drawn_sizes
+from engines.callers import drawn, drawn_choice, drawn_sizes
 from engines.engine import Platform
 from engines.operation import Operation
 from engines.rows import columns_of, rows_of
@@ -206,8 +206,10 @@ class OnDelta(AccountAdapter):
         )
 
     def _account(self, store: DeltaStore) -> Account:
-        variant = self.variant
-        return Account(store=store, clock=self.clock, rules=variant.rules, protocol=variant.protocol)
+        variant, protocol = self.variant, self.variant.protocol
+        if self.scenario is not None:
+            protocol = replace(protocol, choose=drawn_choice(self.scenario, self.processes))
+        return Account(store=store, clock=self.clock, rules=variant.rules, protocol=protocol)
 
     def _texts(self, transaction: Transaction) -> tuple[str, ...]:
         return tuple(
