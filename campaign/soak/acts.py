@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from campaign.soak import plan
-from campaign.soak.result import Check, Seen, Soaked
-from campaign.soak.truth import Truth, is_cyclic
+from campaign.soak.result import Check, Watched
+from campaign.soak.truth import is_cyclic
 from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError, RefreshFailed
 from dynamic_tables.schedule.group import Isolation
@@ -23,17 +23,13 @@ GROUP = "g"
 
 
 @dataclass(slots=True)
-class Acts:
+class Acts(Watched):
     """What may happen between two looks of the process. `down`: looks that the process will miss.
 
     `gone`: what was dropped, whether it was suspended, and how often it had failed in a row.
     """
 
-    account: Account
     applier: Applier
-    truth: Truth
-    seen: Seen
-    result: Soaked
     down: int = 0
     gone: dict[str, tuple[plan.Declared, bool, int]] = field(default_factory=dict)
 
@@ -146,10 +142,10 @@ class Acts:
             self.account.create_view(plan.VIEW, plan.view_query(number), or_replace=True)
         except DefinitionError as error:
             if plan.BASES[0] not in self.truth.lost:
-                self._wrong(plan.VIEW, f"was not replaced: {error}")
+                self._wrong_command(plan.VIEW, f"was not replaced: {error}")
         else:
             if plan.BASES[0] in self.truth.lost:
-                self._wrong(plan.VIEW, "was replaced without the table that it reads")
+                self._wrong_command(plan.VIEW, "was replaced without the table that it reads")
             self.truth.view = number
 
     def _defines(self, each: plan.Redefine | plan.Clone) -> None:
@@ -160,7 +156,7 @@ class Acts:
                 self.account.clone(each.name, each.copy)
             except DefinitionError as error:
                 if not lacks:
-                    self._wrong(each.name, f"was not copied: {error}")
+                    self._wrong_command(each.name, f"was not copied: {error}")
                 return
             self.truth.tables[each.copy] = replace(changed, name=each.copy)
             return
@@ -213,11 +209,11 @@ class Acts:
             command()
         except DefinitionError as error:
             if not cyclic:
-                self._wrong("", f"was refused: {error}")
+                self._wrong_command("", f"was refused: {error}")
             self.result.events["refused"] += 1
             return True
         if cyclic:
-            self._wrong("", "a table reads itself")
+            self._wrong_command("", "a table reads itself")
         return False
 
     def _moved(self, names: Mapping[str, str]) -> None:
@@ -227,8 +223,8 @@ class Acts:
             known.clear()
             known.update(moved)
 
-    def _wrong(self, table: str, message: str) -> None:
-        self.result.found(self.account.clock.now(), table, Check.COMMAND, message)
+    def _wrong_command(self, table: str, message: str) -> None:
+        self.wrong(self.account.clock.now(), table, Check.COMMAND, message)
 
     def note(self) -> None:
         """Takes what commands have refreshed between two looks as seen: they read times between ticks."""

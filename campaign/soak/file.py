@@ -8,19 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from campaign.errors import CampaignError
-from campaign.soak.plan import (
-    BASES,
-    VIEW,
-    BaseBack,
-    Clone,
-    DropBase,
-    Group,
-    Happening,
-    Plan,
-    Rename,
-    Swap,
-    Write,
-)
+from campaign.soak import plan as plans
 from dynamic_tables.schedule.group import Isolation
 from workload.codec import decode, encode
 from workload.errors import WorkloadError
@@ -30,12 +18,12 @@ NAME = re.compile(r"[a-z]\w*", re.ASCII)
 ISOLATIONS = tuple(each.value for each in Isolation)
 
 
-def plan_to_json(plan: Plan) -> str:
+def plan_to_json(plan: plans.Plan) -> str:
     """Returns the JSON text of a plan."""
     return json.dumps({"format": FORMAT, "plan": encode(plan)}, indent=1) + "\n"
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path) -> plans.Plan:
     """Returns the plan in a file. Raises CampaignError for a file that holds none."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -46,21 +34,21 @@ def read_plan(path: Path) -> Plan:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise CampaignError(f'{path} is no plan of an account: the top object lacks "format": "{FORMAT}"')
     try:
-        plan = decode(document.get("plan"), Plan, "plan")
+        plan = decode(document.get("plan"), plans.Plan, "plan")
     except (WorkloadError, RecursionError) as error:
         raise CampaignError(f"{path} is no plan of an account: {error}") from error
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, plans.Plan)
     reason = next(_mistakes(plan), None)
     if reason is not None:
         raise CampaignError(f"{path} is no plan that can be run: {reason}")
     return plan
 
 
-def _mistakes(plan: Plan) -> Iterator[str]:
+def _mistakes(plan: plans.Plan) -> Iterator[str]:
     """Yields what keeps a plan from being run."""
     if not plan.tables or not plan.ticks:
         yield "it needs tables and ticks"
-    known: set[str] = {*BASES, VIEW}
+    known: set[str] = {*plans.BASES, plans.VIEW}
     for table in plan.tables:
         if table.name in known or not NAME.fullmatch(table.name):
             yield f"{table.name!r} is no name that is free for a table"
@@ -73,22 +61,22 @@ def _mistakes(plan: Plan) -> Iterator[str]:
         yield from _mistakes_of(each)
 
 
-def _mistakes_of(each: Happening) -> Iterator[str]:
+def _mistakes_of(each: plans.Happening) -> Iterator[str]:
     match each:
-        case Write(inserted, deleted):
+        case plans.Write(inserted, deleted):
             named = {table for table, *_ in (*inserted, *deleted)} | {
                 f"r.{column}" for _, column, _ in deleted
             }
             numbers = [n for _, *row in inserted for n in row] + [n for *_, n in deleted]
-            if not named <= {*BASES, "r.a", "r.b"} or any(abs(n) >= 1 << 31 for n in numbers):
+            if not named <= {*plans.BASES, "r.a", "r.b"} or any(abs(n) >= 1 << 31 for n in numbers):
                 yield "a write is to other tables or columns than there are, or has a number that is no INT"
-        case Rename(name, other) | Swap(name, other) | Clone(name, other):
-            if name == other or other in (*BASES, VIEW) or not NAME.fullmatch(other):
+        case plans.Rename(name, other) | plans.Swap(name, other) | plans.Clone(name, other):
+            if name == other or other in (*plans.BASES, plans.VIEW) or not NAME.fullmatch(other):
                 yield f"{other!r} is no other name for {name}"
-        case DropBase(name) | BaseBack(name, _):
-            if name not in BASES:
+        case plans.DropBase(name) | plans.BaseBack(name, _):
+            if name not in plans.BASES:
                 yield f"{name} is no base table"
-        case Group(members, isolation):
+        case plans.Group(members, isolation):
             if len({*members}) < 2 or isolation not in ISOLATIONS:
                 yield f"a group has two members or more, and isolation {' or '.join(ISOLATIONS)}"
         case _:

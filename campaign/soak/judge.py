@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 from campaign.soak.acts import GROUP, visible
 from campaign.soak.plan import SECOND, TICK
-from campaign.soak.result import Check, Seen, Soaked, State
+from campaign.soak.result import Check, State
 from campaign.soak.shown import Showing, identity_of
-from campaign.soak.truth import Truth
-from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError, RefreshFailed
 from dynamic_tables.operations.runner import Told
 from dynamic_tables.refresh.execute import RefreshResult
@@ -21,13 +19,8 @@ MOST_ERRORS = 5
 
 
 @dataclass(slots=True)
-class Judge:
+class Judge(Showing):
     """Compares contents, data timestamps, suspensions and counts of failures with the truth by hand."""
-
-    account: Account
-    truth: Truth
-    seen: Seen
-    result: Soaked
 
     def look(self, at: int, told: Sequence[Told]) -> None:
         """Judges what a look has told, and what the tables hold after it."""
@@ -40,7 +33,7 @@ class Judge:
         for each in told:
             if isinstance(each, RefreshResult | RefreshFailed) and each.table in self._stopped():
                 found = "is suspended, and was refreshed by the schedule"
-                self._wrong(at, each.table, Check.SUSPENDED, found)
+                self.wrong(at, each.table, Check.SUSPENDED, found)
             match each:
                 case RefreshResult():
                     self.seen.errors[each.table] = 0
@@ -50,11 +43,11 @@ class Judge:
                     known = each.timestamp in self.truth.states
                     if known and self.truth.contents(each.table, each.timestamp) is not None:
                         found = f"its query does not fail, and this did: {each}"
-                        self._wrong(at, each.table, Check.FAILED, found)
+                        self.wrong(at, each.table, Check.FAILED, found)
                 case DefinitionError() if self._lacks_source(each):
                     self.seen.errors[str(each).split()[0]] += 1
                 case _:
-                    self._wrong(at, "", Check.ERROR, f"an error that is no failed refresh: {each}")
+                    self.wrong(at, "", Check.ERROR, f"an error that is no failed refresh: {each}")
         self._contents(at, done)
         self._times(at)
 
@@ -94,7 +87,7 @@ class Judge:
             table = self.account.dynamic_table(name)
             rows = Counter(row[: len(table.columns)] for row in self.account.store.current(table).rows())
             if due is None:
-                self._wrong(
+                self.wrong(
                     at,
                     name,
                     Check.NO_CONTENTS,
@@ -108,7 +101,7 @@ class Judge:
                 wrong = (("lacks", missing), ("has also", more))
                 parts = [f"{what} {bag(them)}" for what, them in wrong if them]
                 found = f"{' and '.join(parts)}, at data timestamp {shown(result.timestamp)}"
-                self._wrong(at, name, Check.CONTENTS, found)
+                self.wrong(at, name, Check.CONTENTS, found)
 
     def _times(self, at: int) -> None:
         """Compares the data timestamps that readers see with those that are due by hand."""
@@ -118,18 +111,18 @@ class Judge:
         for name, timestamp in seen.items():
             before = self.seen.visible.get(name, timestamp)
             if timestamp < before:
-                self._wrong(at, name, Check.TIME, f"went back from {shown(before)} to {shown(timestamp)}")
+                self.wrong(at, name, Check.TIME, f"went back from {shown(before)} to {shown(timestamp)}")
             if timestamp > at:
-                self._wrong(at, name, Check.TIME, f"is at {shown(timestamp)}, which lies in the future")
+                self.wrong(at, name, Check.TIME, f"is at {shown(timestamp)}, which lies in the future")
             if timestamp != before and timestamp % TICK:
-                self._wrong(at, name, Check.TIME, f"is at {shown(timestamp)}, which is no tick")
+                self.wrong(at, name, Check.TIME, f"is at {shown(timestamp)}, which is no tick")
             if name in on_time and timestamp != at:
-                self._wrong(at, name, Check.LATE, f"is at {shown(timestamp)}, and {shown(at)} is due")
+                self.wrong(at, name, Check.LATE, f"is at {shown(timestamp)}, and {shown(at)} is due")
         if self.truth.repeatable and len({seen[name] for name in self.truth.group}) > 1:
             times = ", ".join(f"{name} {shown(seen[name])}" for name in self.truth.group)
-            self._wrong(at, GROUP, Check.GROUP, f"the members are at different times: {times}")
+            self.wrong(at, GROUP, Check.GROUP, f"the members are at different times: {times}")
         self.seen.visible = seen
-        Showing(self.account, self.truth, self.seen, self.result).look(at, self._stopped())
+        self.compare_shown(at, self._stopped())
 
     def _on_time(self, at: int, periods: Mapping[str, int]) -> set[str]:
         """Returns the tables that must be at this tick: nothing above them is suspended, fails or waits."""
@@ -164,9 +157,6 @@ class Judge:
         return self.truth.suspended | {
             name for name, count in self.seen.errors.items() if count >= MOST_ERRORS
         }
-
-    def _wrong(self, at: int, table: str, check: Check, message: str) -> None:
-        self.result.found(at, table, check, message)
 
 
 def shown(time: int) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from campaign.soak.plan import Plan
+from campaign.soak.truth import Truth
+from dynamic_tables.account import Account
 from dynamic_tables.operations.runner import Schedule
 from dynamic_tables.refresh.execute import PROTOCOL, RefreshProtocol
 from dynamic_tables.schedule.due import due
@@ -77,10 +79,6 @@ class Soaked:
     states: Counter[str] = field(default_factory=Counter)
     wrong: list[Wrong] = field(default_factory=list)
 
-    def found(self, at: int, table: str, check: Check, message: str) -> None:
-        """Notes what is wrong."""
-        self.wrong.append(Wrong(at, table, check, message))
-
 
 @dataclass(slots=True)
 class Seen:
@@ -95,3 +93,17 @@ class Seen:
     stored: dict[str, int] = field(default_factory=dict)
     visible: dict[str, int] = field(default_factory=dict)
     past: dict[str, dict[int, Counter[tuple[object, ...]]]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Watched:
+    """An account that runs, its truth by hand, what the last look showed, and the result so far."""
+
+    account: Account
+    truth: Truth
+    seen: Seen
+    result: Soaked
+
+    def wrong(self, at: int, table: str, check: Check, message: str) -> None:
+        """Notes what is wrong."""
+        self.result.wrong.append(Wrong(at, table, check, message))

@@ -56,7 +56,7 @@ class _Session:
     def __post_init__(self) -> None:
         seen, self.result = Seen(), Soaked(self.plan)
         self.truth = Truth({table.name: table for table in self.plan.tables})
-        self.acts = Acts(self.account, self.applier, self.truth, seen, self.result)
+        self.acts = Acts(self.account, self.truth, seen, self.result, self.applier)
         self.judge = Judge(self.account, self.truth, seen, self.result)
 
     def begin(self) -> None:

@@ -8,8 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from campaign.soak.acts import GROUP
 from campaign.soak.plan import SECOND
-from campaign.soak.result import Check, Seen, Soaked, State
-from campaign.soak.truth import Truth
+from campaign.soak.result import Check, State, Watched
 from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.store.port import NamingStore
@@ -21,15 +20,10 @@ START = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True)
-class Showing:
+class Showing(Watched):
     """What `dynamic_tables`, `describe`, `refresh_history` and reads of earlier data timestamps show."""
 
-    account: Account
-    truth: Truth
-    seen: Seen
-    result: Soaked
-
-    def look(self, at: int, stopped: set[str]) -> None:
+    def compare_shown(self, at: int, stopped: set[str]) -> None:
         """Judges the state of all tables, and now and then all that is shown of one. `stopped`: suspended."""
         self._states(at, stopped)
         names = sorted(self.truth.tables)
@@ -43,7 +37,7 @@ class Showing:
             name, errors = row["name"], self.seen.errors[row["name"]]
             if row["consecutive_errors"] != errors:
                 told = f"failed {errors} times in a row, shown are {row['consecutive_errors']}"
-                self._wrong(at, name, Check.COUNT, told)
+                self.wrong(at, name, Check.COUNT, told)
             waits = name in stopped or bool(stopped.intersection(self.truth.above(name)))
             due: dict[str, object] = {
                 "scheduling_state": "SUSPENDED" if waits else "RUNNING",
@@ -52,21 +46,21 @@ class Showing:
             }
             for column, value in due.items():
                 if row[column] != value:
-                    self._wrong(at, name, Check.SHOWN, f"{column} is {row[column]}, and {value} is due")
+                    self.wrong(at, name, Check.SHOWN, f"{column} is {row[column]}, and {value} is due")
 
     def _described(self, at: int, name: str) -> None:
         described, stored = self.account.describe(name), self.seen.stored.get(name)
         lag = self.truth.tables[name].lag
         if described.data_timestamp != stored:
             told = f"describe shows {described.data_timestamp}, and it was refreshed to {stored}"
-            self._wrong(at, name, Check.SHOWN, told)
+            self.wrong(at, name, Check.SHOWN, told)
         if described.table.target_lag != (None if lag is None else lag * SECOND):
-            self._wrong(at, name, Check.SHOWN, f"describe shows the target lag {described.table.target_lag}")
+            self.wrong(at, name, Check.SHOWN, f"describe shows the target lag {described.table.target_lag}")
         rows = self.account.refresh_history(name).to_pylist()
         done = [row["data_timestamp"] for row in rows if row["state"] == "SUCCEEDED"]
         due = [_instant(each.frontier.timestamp) for each in described.refreshes]
         if done != due:
-            self._wrong(at, name, Check.SHOWN, f"its history shows {len(done)} refreshes of {len(due)}")
+            self.wrong(at, name, Check.SHOWN, f"its history shows {len(done)} refreshes of {len(due)}")
 
     def _past(self, at: int, name: str) -> None:
         """Reads a version in the middle of those that the judge has seen."""
@@ -78,17 +72,14 @@ class Showing:
         try:
             version = self.account.version_read(table, timestamp)
         except DefinitionError as error:
-            self._wrong(at, name, Check.READ, str(error))
+            self.wrong(at, name, Check.READ, str(error))
             return
         assert version is not None, "a time has a version"
         relation = self.account.store.snapshot(name, version, ids=False)
         rows = Counter(row[: len(table.columns)] for row in relation.rows())
         if rows != made[timestamp]:
             told = f"as of {timestamp} it shows {sum(rows.values())} rows, others than its query had then"
-            self._wrong(at, name, Check.READ, told)
-
-    def _wrong(self, at: int, table: str, check: Check, message: str) -> None:
-        self.result.found(at, table, check, message)
+            self.wrong(at, name, Check.READ, told)
 
 
 def identity_of(account: Account, name: str) -> str:

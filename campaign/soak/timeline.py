@@ -5,84 +5,71 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from campaign.soak.plan import (
-    SECOND,
-    TICK,
-    VIEW,
-    Alter,
-    BaseBack,
-    Clone,
-    Declared,
-    Down,
-    Drop,
-    DropBase,
-    Group,
-    Happening,
-    Plan,
-    Redefine,
-    Rename,
-    ReplaceView,
-    Swap,
-    Switch,
-    Undrop,
-    Ungroup,
-    Write,
-    view_query,
-)
+from campaign.soak import plan as plans
 
 
-def timeline(plan: Plan) -> list[str]:
+def timeline(plan: plans.Plan) -> list[str]:
     """Returns the lines of a plan."""
     lines = [f"{table.name}: {table.query}; {_lag(table.lag)}" for table in plan.tables]
     for number, tick in enumerate(plan.ticks, 1):
-        lines += [f"before {number * TICK // SECOND} s: {told(each, plan.tables)}" for each in tick]
+        lines += [
+            f"before {number * plans.TICK // plans.SECOND} s: {told(each, plan.tables)}" for each in tick
+        ]
     return lines
 
 
-def told(each: Happening, tables: Sequence[Declared]) -> str:
+def told(each: plans.Happening, tables: Sequence[plans.Declared]) -> str:
     """Returns what happens, in words."""
     match each:
-        case Write():
+        case plans.Write():
             return _written(each)
-        case Alter(name, lag):
+        case plans.Alter(name, lag):
             return f"{name} gets {_lag(lag)}"
-        case Switch(name, on):
+        case plans.Switch(name, on):
             return f"{'resume' if on else 'suspend'} {name}"
-        case Group(members, isolation):
+        case plans.Group(members, isolation):
             return f"group of {', '.join(members)} with {isolation.replace('_', ' ')}"
-        case Ungroup():
+        case plans.Ungroup():
             return "drop the group"
-        case Redefine(name, number, kind):
+        case plans.Redefine(name, number, kind):
             of_two = any(table.name == name and table.kind.of_two for table in tables)
             what = "" if of_two or kind.of_two else f"it is {kind.value.format('..', n=number)}, "
             return f"replace the definition of {name}: {what}n = {number}"
-        case ReplaceView(number):
-            return f"replace the view {VIEW}: {view_query(number)}"
-        case Down(ticks):
+        case plans.ReplaceView(number):
+            return f"replace the view {plans.VIEW}: {plans.view_query(number)}"
+        case plans.Down(ticks):
             return f"the process that refreshes misses {ticks} look{'s' if ticks > 1 else ''}"
         case _:
             return _renamed(each)
 
 
-def _renamed(each: Clone | Rename | Swap | Drop | Undrop | DropBase | BaseBack) -> str:
+def _renamed(
+    each: plans.Clone
+    | plans.Rename
+    | plans.Swap
+    | plans.Drop
+    | plans.Undrop
+    | plans.DropBase
+    | plans.BaseBack,
+) -> str:
     match each:
-        case Clone(name, copy):
+        case plans.Clone(name, copy):
             return f"clone {name} as {copy}"
-        case Rename(name, other):
+        case plans.Rename(name, other):
             return f"rename {name} to {other}"
-        case Swap(name, other):
+        case plans.Swap(name, other):
             return f"swap {name} with {other}"
-        case Drop(name) | DropBase(name):
+        case plans.Drop(name) | plans.DropBase(name):
             return f"drop {name}"
-        case Undrop(name):
+        case plans.Undrop(name):
             return f"undrop {name}"
-        case BaseBack(name, anew):
+        case plans.BaseBack(name, anew):
             return f"another table, empty, takes the name {name}" if anew else f"undrop {name}"
         case _:
             assert_never(each)
 
 
-def _written(write: Write) -> str:
+def _written(write: plans.Write) -> str:
     new = ", ".join(f"{table} ({a}, {b})" for table, a, b in write.inserted)
     gone = ", ".join(f"{table} where {column} = {value}" for table, column, value in write.deleted)
     parts = [*([f"insert into {new}"] if new else []), *([f"delete from {gone}"] if gone else [])]
