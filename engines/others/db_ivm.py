@@ -13,36 +13,20 @@ from engines.adapter import Adapter, Capabilities, Transaction, Unsupported
 from engines.others.base_tables import BaseTables
 from engines.others.node.packages import needed, node
 from servers.child import Child, child
+from workload import query as ir
 from workload.limits import Limits
 from workload.operators import Operator
-from workload.query import (
-    Aggregate,
-    AggregateFunction,
-    Call,
-    ColumnRef,
-    Expr,
-    Join,
-    JoinKind,
-    Literal,
-    Named,
-    Query,
-    Relation,
-    Select,
-    Union,
-    UnionAll,
-    relations_of,
-)
 from workload.scenario import DynamicTable
 from workload.schema import Column, Table
 from workload.sql import Dialect
 from workload.types import Kind, Row, SqlType, Value
 
 JOINS = {
-    JoinKind.INNER: "inner",
-    JoinKind.LEFT: "left",
-    JoinKind.RIGHT: "right",
-    JoinKind.FULL: "full",
-    JoinKind.ANTI: "anti",
+    ir.JoinKind.INNER: "inner",
+    ir.JoinKind.LEFT: "left",
+    ir.JoinKind.RIGHT: "right",
+    ir.JoinKind.FULL: "full",
+    ir.JoinKind.ANTI: "anti",
 }
 AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
 FUNCTIONS = frozenset("eq ne lt le gt ge and or not is_null is_not_null".split())
@@ -59,7 +43,7 @@ class Gap(Exception):
     """Raised for what the library has no operator for."""
 
 
-def gap(query: Query) -> str | None:
+def gap(query: ir.Query) -> str | None:
     """Returns what the library has no operator for; None: nothing."""
     try:
         plan_of(query, {})
@@ -96,19 +80,19 @@ Columns = Mapping[str, Sequence[str]]
 """The names of the columns of each base table."""
 
 
-def plan_of(query: Query, columns: Columns) -> Plan:
+def plan_of(query: ir.Query, columns: Columns) -> Plan:
     """The graph of a query, for the server. Raises Gap."""
     match query:
-        case Union(branches) | UnionAll(branches):
+        case ir.Union(branches) | ir.UnionAll(branches):
             parts = [plan_of(branch, columns) for branch in branches]
-            return {"kind": "union", "all": isinstance(query, UnionAll), "branches": parts}
-        case Select():
+            return {"kind": "union", "all": isinstance(query, ir.UnionAll), "branches": parts}
+        case ir.Select():
             return _block(query, columns)
         case _:
             raise Gap(type(query).__name__)
 
 
-def _block(select: Select, columns: Columns) -> Plan:
+def _block(select: ir.Select, columns: Columns) -> Plan:
     if select.having is not None or select.group_by == () or select.qualify is not None:
         raise Gap("HAVING, QUALIFY or one group of all rows")
     plan: Plan = {
@@ -127,10 +111,10 @@ def _block(select: Select, columns: Columns) -> Plan:
     return plan | {"items": items, "keys": [_expr(key) for key in keys]}
 
 
-def _of_group(expr: Expr, keys: list[Expr]) -> list[Any]:
+def _of_group(expr: ir.Expr, keys: list[ir.Expr]) -> list[Any]:
     match expr:
-        case Aggregate(function, arg, False) if function.value in AGGREGATES:
-            summed = function in (AggregateFunction.SUM, AggregateFunction.AVG)
+        case ir.Aggregate(function, arg, False) if function.value in AGGREGATES:
+            summed = function in (ir.AggregateFunction.SUM, ir.AggregateFunction.AVG)
             if arg is not None and summed and arg.type.kind is not Kind.INT:
                 raise Gap("sums that may be inexact")
             if arg is not None and arg.type.kind is Kind.BOOLEAN:
@@ -142,12 +126,12 @@ def _of_group(expr: Expr, keys: list[Expr]) -> list[Any]:
             raise Gap("an aggregate or expression over one")
 
 
-def _relation(relation: Relation, columns: Columns) -> Plan:
+def _relation(relation: ir.Relation, columns: Columns) -> Plan:
     match relation:
-        case Named(name, alias):
+        case ir.Named(name, alias):
             return {"kind": "table", "name": name, "alias": alias, "columns": columns.get(name, ())}
-        case Join(kind, left, right, on) if kind in JOINS and on is not None:
-            names = {each.alias for each in relations_of(left) if isinstance(each, Named)}
+        case ir.Join(kind, left, right, on) if kind in JOINS and on is not None:
+            names = {each.alias for each in ir.relations_of(left) if isinstance(each, ir.Named)}
             return {
                 "kind": "join",
                 "join": JOINS[kind],
@@ -159,29 +143,29 @@ def _relation(relation: Relation, columns: Columns) -> Plan:
             raise Gap("a sub-query or a join without a condition")
 
 
-def _conjuncts(condition: Expr) -> tuple[Expr, ...]:
+def _conjuncts(condition: ir.Expr) -> tuple[ir.Expr, ...]:
     match condition:
-        case Call("and", args):
+        case ir.Call("and", args):
             return tuple(each for arg in args for each in _conjuncts(arg))
         case _:
             return (condition,)
 
 
-def _pair(condition: Expr, left: set[str]) -> list[list[Any]]:
+def _pair(condition: ir.Expr, left: set[str]) -> list[list[Any]]:
     match condition:
-        case Call("eq", (ColumnRef(one), ColumnRef(two)) as args) if (one in left) != (two in left):
+        case ir.Call("eq", (ir.ColumnRef(one), ir.ColumnRef(two)) as args) if (one in left) != (two in left):
             return [_expr(arg) for arg in (args if one in left else args[::-1])]
         case _:
             raise Gap("a join that is no equijoin")
 
 
-def _expr(expr: Expr) -> list[Any]:
+def _expr(expr: ir.Expr) -> list[Any]:
     match expr:
-        case ColumnRef(relation, name):
+        case ir.ColumnRef(relation, name):
             return ["column", relation, name]
-        case Literal(value):
+        case ir.Literal(value):
             return ["literal", value]
-        case Call(function, args) if function in FUNCTIONS:
+        case ir.Call(function, args) if function in FUNCTIONS:
             return ["call", function, [_expr(arg) for arg in args]]
         case _:
             raise Gap("a function that the adapter does not translate")

@@ -14,56 +14,43 @@ from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, U
 from engines.errors import EngineError, shown
 from servers.own import ServerMissing
 from servers.postgres import programs, started
+from workload import query as ir
 from workload.limits import Limits
 from workload.operators import OPERATORS, Operator
-from workload.query import (
-    Aggregate,
-    Call,
-    ColumnRef,
-    Expr,
-    Join,
-    JoinKind,
-    Query,
-    Window,
-    blocks,
-    expressions_of,
-    relations_of,
-    subexpressions,
-)
 from workload.scenario import Definition, DynamicTable, View
 from workload.schema import Column, Table
 from workload.sql import Dialect, column_name, type_name
 from workload.types import Kind, Row
 
 
-def gap(query: Query) -> str | None:
+def gap(query: ir.Query) -> str | None:
     """Returns what PostgreSQL 15 lacks of a query; None: nothing."""
-    for block in blocks(query):
-        parts = [part for expr in expressions_of(block) for part in subexpressions(expr)]
-        if any(isinstance(part, Window) and part.ignores_nulls for part in parts):
+    for block in ir.blocks(query):
+        parts = [part for expr in ir.expressions_of(block) for part in ir.subexpressions(expr)]
+        if any(isinstance(part, ir.Window) and part.ignores_nulls for part in parts):
             return "IGNORE NULLS"
         for part in parts:
-            if isinstance(part, Aggregate) and part.type.kind in (Kind.BINARY, Kind.BOOLEAN):
+            if isinstance(part, ir.Aggregate) and part.type.kind in (Kind.BINARY, Kind.BOOLEAN):
                 return f"{part.function.value} of {part.type.kind.value}"
-        if any(isinstance(part, Join) and _needs_a_hash(part) for part in relations_of(block.source)):
+        if any(isinstance(part, ir.Join) and _needs_a_hash(part) for part in ir.relations_of(block.source)):
             return "a FULL JOIN whose condition is more than equalities"
     return None
 
 
-def _needs_a_hash(join: Join) -> bool:
+def _needs_a_hash(join: ir.Join) -> bool:
     """Whether PostgreSQL refuses a FULL JOIN: it can neither sort nor hash by the condition."""
     match join.kind, join.on:
-        case JoinKind.FULL, Call("and", args):
+        case ir.JoinKind.FULL, ir.Call("and", args):
             return not all(map(_equates, args))
-        case JoinKind.FULL, condition if condition is not None:
+        case ir.JoinKind.FULL, condition if condition is not None:
             return not _equates(condition)
         case _:
             return False
 
 
-def _equates(condition: Expr) -> bool:
+def _equates(condition: ir.Expr) -> bool:
     match condition:
-        case Call("eq", (ColumnRef(one), ColumnRef(two))):
+        case ir.Call("eq", (ir.ColumnRef(one), ir.ColumnRef(two))):
             return one != two
         case _:
             return False

@@ -9,54 +9,40 @@ import duckdb
 
 from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
 from engines.errors import EngineError, shown
+from workload import query as ir
 from workload.limits import Limits
 from workload.operators import Operator
-from workload.query import (
-    MEMBERSHIP,
-    Aggregate,
-    AggregateFunction,
-    Call,
-    ColumnRef,
-    Expr,
-    Join,
-    JoinKind,
-    Named,
-    Query,
-    Relation,
-    Select,
-    relations_of,
-)
 from workload.scenario import DynamicTable
 from workload.schema import Column, Table
 from workload.sql import Dialect, render_expr, type_name
 from workload.types import Row
 
 JOINS = {
-    JoinKind.INNER: "inner",
-    JoinKind.LEFT: "left",
-    JoinKind.RIGHT: "right",
-    JoinKind.FULL: "full",
-    JoinKind.SEMI: "semi",
-    JoinKind.ANTI: "anti",
+    ir.JoinKind.INNER: "inner",
+    ir.JoinKind.LEFT: "left",
+    ir.JoinKind.RIGHT: "right",
+    ir.JoinKind.FULL: "full",
+    ir.JoinKind.SEMI: "semi",
+    ir.JoinKind.ANTI: "anti",
 }
 METRICS = {
-    AggregateFunction.SUM: "sum",
-    AggregateFunction.AVG: "mean",
-    AggregateFunction.MIN: "min",
-    AggregateFunction.MAX: "max",
+    ir.AggregateFunction.SUM: "sum",
+    ir.AggregateFunction.AVG: "mean",
+    ir.AggregateFunction.MIN: "min",
+    ir.AggregateFunction.MAX: "max",
 }
 ROW = "dvs_row"
 """The key of each base table: Trickle keeps tables by a primary key."""
 
 
-def gap(query: Query) -> str | None:
+def gap(query: ir.Query) -> str | None:
     """Returns what a query has that Trickle's builder cannot be told; None: nothing."""
-    if not isinstance(query, Select):
+    if not isinstance(query, ir.Select):
         return "a set operation or CTE"
-    relations = list(relations_of(query.source))
-    if not all(isinstance(each, Named | Join) for each in relations):
+    relations = list(ir.relations_of(query.source))
+    if not all(isinstance(each, ir.Named | ir.Join) for each in relations):
         return "a sub-query"
-    if not all(_equates(each) for each in relations if isinstance(each, Join)):
+    if not all(_equates(each) for each in relations if isinstance(each, ir.Join)):
         return "a join that is no equijoin"
     if query.having is not None or query.group_by == ():
         return "HAVING, or one group of all rows"
@@ -65,23 +51,23 @@ def gap(query: Query) -> str | None:
     return None
 
 
-def _equates(join: Join) -> bool:
-    left = {each.alias for each in relations_of(join.left) if isinstance(each, Named)}
+def _equates(join: ir.Join) -> bool:
+    left = {each.alias for each in ir.relations_of(join.left) if isinstance(each, ir.Named)}
     return join.on is not None and all(_pair(each, left) for each in _conjuncts(join.on))
 
 
-def _conjuncts(condition: Expr) -> tuple[Expr, ...]:
+def _conjuncts(condition: ir.Expr) -> tuple[ir.Expr, ...]:
     match condition:
-        case Call("and", args):
+        case ir.Call("and", args):
             return tuple(each for arg in args for each in _conjuncts(arg))
         case _:
             return (condition,)
 
 
-def _pair(condition: Expr, left: set[str]) -> tuple[ColumnRef, ColumnRef] | None:
+def _pair(condition: ir.Expr, left: set[str]) -> tuple[ir.ColumnRef, ir.ColumnRef] | None:
     """The column of the left side and that of the right side which a condition equates."""
     match condition:
-        case Call("eq", (ColumnRef() as one, ColumnRef() as two)) if one.type == two.type:
+        case ir.Call("eq", (ir.ColumnRef() as one, ir.ColumnRef() as two)) if one.type == two.type:
             if (one.relation in left) == (two.relation in left):
                 return None
             return (one, two) if one.relation in left else (two, one)
@@ -89,12 +75,12 @@ def _pair(condition: Expr, left: set[str]) -> tuple[ColumnRef, ColumnRef] | None
             return None
 
 
-def _aggregates(query: Select, keys: tuple[Expr, ...]) -> str | None:
+def _aggregates(query: ir.Select, keys: tuple[ir.Expr, ...]) -> str | None:
     for item in query.items:
         match item.expr:
-            case Aggregate(AggregateFunction.COUNT, None, False):
+            case ir.Aggregate(ir.AggregateFunction.COUNT, None, False):
                 continue
-            case Aggregate(function, arg, False) if function in METRICS and arg is not None:
+            case ir.Aggregate(function, arg, False) if function in METRICS and arg is not None:
                 continue
             case expr if expr in keys:
                 continue
@@ -141,7 +127,7 @@ class Trickle(Adapter):
         self._db = duckdb.connect(config={"disabled_optimizers": "statistics_propagation", "threads": 1})
         self._db.execute("SET TimeZone = 'UTC'")
         self._keys: dict[str, tuple[str, ...]] = {}
-        self._queries: dict[str, Select] = {}
+        self._queries: dict[str, ir.Select] = {}
         self._base: list[str] = []
 
     def create_table(self, table: Table, sql: str) -> None:
@@ -154,7 +140,7 @@ class Trickle(Adapter):
     def create_dynamic_table(self, table: DynamicTable, query: str) -> None:
         """Notes the query. Raises Unsupported."""
         reason = gap(table.query)
-        if reason is not None or not isinstance(table.query, Select):
+        if reason is not None or not isinstance(table.query, ir.Select):
             raise Unsupported(reason or "no block")
         self._queries[table.name] = table.query
 
@@ -178,13 +164,13 @@ class Trickle(Adapter):
         except duckdb.Error as error:
             raise RefreshFailed(shown(error)) from error
 
-    def _write(self, run: Any, table: str, query: Select) -> None:
+    def _write(self, run: Any, table: str, query: ir.Select) -> None:
         from trickle import agg
 
         built = self._source(run, query.source)
         if query.where is not None:
             built = built.filter(_text(query.where))
-        columns: dict[str, Expr] = {item.name: item.expr for item in query.items}
+        columns: dict[str, ir.Expr] = {item.name: item.expr for item in query.items}
         if query.group_by is None and not query.distinct:
             keys = [
                 f"{each.alias}.{key} AS {each.alias}_{key}"
@@ -194,11 +180,13 @@ class Trickle(Adapter):
             self._keys[table] = tuple(key.rpartition(" ")[2] for key in keys)
             built.select(", ".join([*_items(columns), *keys])).merge(table, pk=self._keys[table])
             return
-        by: dict[str, Expr] = {n: expr for n, expr in columns.items() if not isinstance(expr, Aggregate)}
+        by: dict[str, ir.Expr] = {
+            n: expr for n, expr in columns.items() if not isinstance(expr, ir.Aggregate)
+        }
         hidden = [key for key in query.group_by or () if key not in by.values()]
         by |= {f"dvs_key{number}": key for number, key in enumerate(hidden)}
-        metrics = {n: expr for n, expr in columns.items() if isinstance(expr, Aggregate)}
-        args: dict[str, Expr] = {
+        metrics = {n: expr for n, expr in columns.items() if isinstance(expr, ir.Aggregate)}
+        args: dict[str, ir.Expr] = {
             f"dvs_of_{n}": expr.arg for n, expr in metrics.items() if expr.arg is not None
         }
         made = {
@@ -210,12 +198,12 @@ class Trickle(Adapter):
             by=tuple(by), **(made or {"dvs_count": agg.count()})
         ).merge(table)
 
-    def _source(self, run: Any, relation: Relation) -> Any:
+    def _source(self, run: Any, relation: ir.Relation) -> Any:
         match relation:
-            case Named(name, alias):
+            case ir.Named(name, alias):
                 # Never in full because most rows have changed: tables are small here.
                 return run.source(f"{name}_" if name in self._base else name, p=1.0).alias(alias)
-            case Join(kind, left, right, on):
+            case ir.Join(kind, left, right, on):
                 assert on is not None
                 names = {each.alias for each in _read(left)}
                 pairs = [pair for each in _conjuncts(on) if (pair := _pair(each, names))]
@@ -255,26 +243,26 @@ class Trickle(Adapter):
         return self._db.execute(f"SELECT {items} FROM {relation}").fetchall()
 
 
-def _read(relation: Relation) -> Iterator[Named]:
-    return (each for each in relations_of(relation) if isinstance(each, Named))
+def _read(relation: ir.Relation) -> Iterator[ir.Named]:
+    return (each for each in ir.relations_of(relation) if isinstance(each, ir.Named))
 
 
-def _shown(relation: Relation) -> Iterator[Named]:
+def _shown(relation: ir.Relation) -> Iterator[ir.Named]:
     """What is read and can be selected from: not the right side of a semi or anti join."""
     match relation:
-        case Join(kind, left, right, _):
+        case ir.Join(kind, left, right, _):
             yield from _shown(left)
-            if kind not in MEMBERSHIP:
+            if kind not in ir.MEMBERSHIP:
                 yield from _shown(right)
-        case Named():
+        case ir.Named():
             yield relation
         case _:
             return
 
 
-def _items(columns: dict[str, Expr]) -> list[str]:
+def _items(columns: dict[str, ir.Expr]) -> list[str]:
     return [f"{_text(expr)} AS {name}" for name, expr in columns.items()]
 
 
-def _text(expr: Expr) -> str:
+def _text(expr: ir.Expr) -> str:
     return render_expr(expr, Dialect.DUCKDB)
