@@ -10,22 +10,8 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from shrink.reductions.values import rank
-from workload import query as ir
+from workload import dml, query as ir
 from workload.aggregates import FORMS
-from workload.dml import (
-    Delete,
-    Dml,
-    Insert,
-    Merge,
-    Optimize,
-    Overwrite,
-    Replace,
-    Restore,
-    Truncate,
-    Update,
-    WithRows,
-    statement_expressions,
-)
 from workload.query import children
 from workload.scenario import (
     Commit,
@@ -61,16 +47,16 @@ AGGREGATE_WEIGHTS: Mapping[ir.AggregateFunction, int] = {
     ir.AggregateFunction.AVG: 12,
     **{function: 14 + number for number, function in enumerate(sorted(FORMS, key=lambda f: f.value))},
 }
-STATEMENT_WEIGHTS: Mapping[type[Dml], int] = {
-    Insert: 20,
-    Delete: 22,
-    Update: 24,
-    Truncate: 30,
-    Optimize: 32,
-    Overwrite: 60,
-    Restore: 70,
-    Merge: 80,
-    Replace: 90,
+STATEMENT_WEIGHTS: Mapping[type[dml.Dml], int] = {
+    dml.Insert: 20,
+    dml.Delete: 22,
+    dml.Update: 24,
+    dml.Truncate: 30,
+    dml.Optimize: 32,
+    dml.Overwrite: 60,
+    dml.Restore: 70,
+    dml.Merge: 80,
+    dml.Replace: 90,
 }
 
 
@@ -92,7 +78,7 @@ def _values(scenario: Scenario) -> set[tuple[str, int, str]]:
         for step in scenario.steps
         if isinstance(step, Commit)
         for statement in step.statements
-        if isinstance(statement, WithRows)
+        if isinstance(statement, dml.WithRows)
         for row in statement.rows
         for position, value in enumerate(row)
     }
@@ -136,16 +122,16 @@ def _meanwhile(known: Meanwhile | None) -> int:
     return 20 + calls + 5 * (known.clock != 0) + 8 * known.foreign + 10 * known.abandoned
 
 
-def _statement(statement: Dml, table: Table) -> int:
-    weight = sum(5 + node_weight(expr) for expr in statement_expressions(statement))
+def _statement(statement: dml.Dml, table: Table) -> int:
+    weight = sum(5 + node_weight(expr) for expr in dml.statement_expressions(statement))
     weight += STATEMENT_WEIGHTS[type(statement)]
-    if isinstance(statement, WithRows):
+    if isinstance(statement, dml.WithRows):
         types = [column.type for column in table.columns]
         weight += sum(20 + sum(map(rank, row, types)) for row in statement.rows)
     match statement:
-        case Update(_, assignments, _):
+        case dml.Update(_, assignments, _):
             return weight + len(assignments)
-        case Merge(_, keys, _, _, insert_unmatched):
+        case dml.Merge(_, keys, _, _, insert_unmatched):
             return weight + 6 * len(keys) + 3 * insert_unmatched
         case _:
             return weight

@@ -8,19 +8,7 @@ from functools import reduce
 
 from shrink.reduction import Reduction
 from shrink.rewrite import put_at, statements
-from workload.dml import (
-    Assignment,
-    Delete,
-    Dml,
-    Insert,
-    Merge,
-    Optimize,
-    Overwrite,
-    Replace,
-    Restore,
-    Truncate,
-    Update,
-)
+from workload import dml
 from workload.query import Call, ColumnRef, Expr, Literal
 from workload.scenario import Scenario
 from workload.schema import Table
@@ -35,41 +23,41 @@ def simpler_kind(scenario: Scenario) -> Iterator[Scenario]:
             yield site.put(new)
 
 
-def instead(statement: Dml, table: Table) -> Iterator[tuple[Dml, ...]]:
+def instead(statement: dml.Dml, table: Table) -> Iterator[tuple[dml.Dml, ...]]:
     """The statements that may replace a statement, simplest first."""
     match statement:
-        case Merge():
+        case dml.Merge():
             yield from _instead_of_merge(statement, table)
-        case Overwrite(name, rows) | Replace(name, rows):
-            yield (Delete(name, None),)
-            yield (Insert(name, rows),)
-            yield (Delete(name, None), Insert(name, rows))
-            if isinstance(statement, Replace):
-                yield (Overwrite(name, rows),)
-        case Truncate(name) | Restore(name, _) | Optimize(name):
-            yield (Delete(name, None),)
-        case Update(name, _, where):
-            yield (Delete(name, where),)
+        case dml.Overwrite(name, rows) | dml.Replace(name, rows):
+            yield (dml.Delete(name, None),)
+            yield (dml.Insert(name, rows),)
+            yield (dml.Delete(name, None), dml.Insert(name, rows))
+            if isinstance(statement, dml.Replace):
+                yield (dml.Overwrite(name, rows),)
+        case dml.Truncate(name) | dml.Restore(name, _) | dml.Optimize(name):
+            yield (dml.Delete(name, None),)
+        case dml.Update(name, _, where):
+            yield (dml.Delete(name, where),)
         case _:
             pass
 
 
-def _instead_of_merge(merge: Merge, table: Table) -> Iterator[tuple[Dml, ...]]:
-    yield (Insert(merge.table, merge.rows),)
+def _instead_of_merge(merge: dml.Merge, table: Table) -> Iterator[tuple[dml.Dml, ...]]:
+    yield (dml.Insert(merge.table, merge.rows),)
     if len(merge.rows) == 1:
         row = merge.rows[0]
         matched = _matching(merge, table, row)
-        yield (Delete(merge.table, matched),)
+        yield (dml.Delete(merge.table, matched),)
         others = [column for column in table.columns if column.name not in merge.keys]
         assignments = tuple(
-            Assignment(column.name, Literal(row[table.position(column.name)], column.type))
+            dml.Assignment(column.name, Literal(row[table.position(column.name)], column.type))
             for column in others
         )
         if assignments:
-            yield (Update(merge.table, assignments, matched),)
+            yield (dml.Update(merge.table, assignments, matched),)
 
 
-def _matching(merge: Merge, table: Table, row: Row) -> Expr:
+def _matching(merge: dml.Merge, table: Table, row: Row) -> Expr:
     """The condition that MERGE matches by, for one source row."""
 
     def same(key: str) -> Expr:
@@ -84,15 +72,15 @@ def fewer_parts(scenario: Scenario) -> Iterator[Scenario]:
     """Without a condition, without an assignment, without a clause of MERGE."""
     for site in statements(scenario):
         match site.node[0]:
-            case Update(_, assignments, where) as update:
+            case dml.Update(_, assignments, where) as update:
                 if where is not None:
                     yield site.put((replace(update, where=None),))
                 if len(assignments) > 1:
                     for number in range(len(assignments)):
                         yield site.put((replace(update, assignments=put_at(assignments, number)),))
-            case Delete(_, where) as delete if where is not None:
+            case dml.Delete(_, where) as delete if where is not None:
                 yield site.put((replace(delete, where=None),))
-            case Merge(keys=keys, delete_when=when, insert_unmatched=insert) as merge:
+            case dml.Merge(keys=keys, delete_when=when, insert_unmatched=insert) as merge:
                 if when is not None:
                     yield site.put((replace(merge, delete_when=None),))
                 if insert:
@@ -108,8 +96,8 @@ def delete_all(scenario: Scenario) -> Iterator[Scenario]:
     """DELETE of all rows of some table instead of a statement: it needs no rows and no condition."""
     for site in statements(scenario):
         for table in scenario.tables:
-            if site.node[0] != Delete(table.name, None):
-                yield site.put((Delete(table.name, None),))
+            if site.node[0] != dml.Delete(table.name, None):
+                yield site.put((dml.Delete(table.name, None),))
 
 
 REDUCTIONS = (

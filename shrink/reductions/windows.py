@@ -9,18 +9,7 @@ from shrink.reduction import Reduction
 from shrink.reductions.clauses import ungrouped
 from shrink.rewrite import blocks, expressions, put_at
 from shrink.substitute import without_groupings
-from workload.query import (
-    AggregateFunction,
-    Call,
-    ColumnRef,
-    Frame,
-    Literal,
-    Node,
-    Select,
-    Window,
-    WindowFunction,
-    changed,
-)
+from workload import query as ir
 from workload.scenario import Scenario
 from workload.types import INT
 
@@ -29,23 +18,23 @@ def simplify_windows(scenario: Scenario) -> Iterator[Scenario]:
     """A column of the type instead of a window function; RANK; fewer keys; no frame, or a smaller one."""
     for place in expressions(scenario):
         window = place.site.node
-        if isinstance(window, Window):
+        if isinstance(window, ir.Window):
             for new in (each for each in window.args if each.type == window.type):
                 yield place.site.put(new)
             for simpler in simpler_windows(window):
                 yield place.site.put(simpler)
 
 
-def simpler_windows(window: Window) -> Iterator[Window]:
+def simpler_windows(window: ir.Window) -> Iterator[ir.Window]:
     """The window functions of the same type that are simpler, simplest first."""
-    if window.type == INT and window.function is not WindowFunction.RANK and window.order:
-        yield replace(window, function=WindowFunction.RANK, args=(), frame=None, ignores_nulls=False)
+    if window.type == INT and window.function is not ir.WindowFunction.RANK and window.order:
+        yield replace(window, function=ir.WindowFunction.RANK, args=(), frame=None, ignores_nulls=False)
     match window.function:
-        case AggregateFunction.COUNT:
-            yield replace(window, function=AggregateFunction.COUNT_STAR, args=())
-        case AggregateFunction() if window.args and window.args[0].type == window.type:
-            if window.function is not AggregateFunction.MIN:
-                yield replace(window, function=AggregateFunction.MIN)
+        case ir.AggregateFunction.COUNT:
+            yield replace(window, function=ir.AggregateFunction.COUNT_STAR, args=())
+        case ir.AggregateFunction() if window.args and window.args[0].type == window.type:
+            if window.function is not ir.AggregateFunction.MIN:
+                yield replace(window, function=ir.AggregateFunction.MIN)
         case _:
             pass
     if window.frame is not None:
@@ -60,7 +49,7 @@ def simpler_windows(window: Window) -> Iterator[Window]:
             yield replace(window, order=put_at(window.order, number, replace(key, descending=False)))
 
 
-def smaller_frames(frame: Frame) -> Iterator[Frame]:
+def smaller_frames(frame: ir.Frame) -> Iterator[ir.Frame]:
     """The frames with an end at the current row, or nearer to it."""
     if frame.start:
         yield from (replace(frame, start=nearer) for nearer in _nearer(frame.start))
@@ -86,7 +75,7 @@ def simplify_sets(scenario: Scenario) -> Iterator[Scenario]:
             yield site.put(without_unnamed(replace(select, sets=put_at(select.sets, number))))
 
 
-def without_unnamed(select: Select) -> Select:
+def without_unnamed(select: ir.Select) -> ir.Select:
     """The block without the keys that no grouping set names; an output that shows one shows NULL instead."""
     keys = select.group_by or ()
     named = sorted({place for places in select.sets or () for place in places})
@@ -94,10 +83,12 @@ def without_unnamed(select: Select) -> Select:
     places = {old: new for new, old in enumerate(named)}
     sets = tuple(tuple(places[place] for place in each) for each in select.sets or ())
 
-    def null(node: Node) -> Node | None:
-        return Literal(None, node.type) if isinstance(node, ColumnRef | Call) and node in gone else None
+    def null(node: ir.Node) -> ir.Node | None:
+        return (
+            ir.Literal(None, node.type) if isinstance(node, ir.ColumnRef | ir.Call) and node in gone else None
+        )
 
-    items = tuple(changed(item, null) for item in select.items)
+    items = tuple(ir.changed(item, null) for item in select.items)
     kept = tuple(keys[place] for place in named)
     return without_groupings(replace(select, items=items, group_by=kept, sets=sets), kept)
 
