@@ -135,19 +135,14 @@ def case_files(results: Sequence[CaseHunt]) -> dict[str, str]:
 def command(
     faults: tuple[str, ...],
     kind: str,
-    tier: str,
     budget: float,
     seed: int,
-    workers: int,
-    profile: str,
-    definitions: str | None,
-    values: str,
     scenarios: int | None,
     attempts: int,
-    validations: bool,
     out: Path | None,
     listing: bool,
     as_json: bool,
+    **of_the_engine: Any,
 ) -> ExitCode:
     """Plant one fault at a time, in the engine or elsewhere, and run random cases until a check finds it.
 
@@ -166,22 +161,7 @@ def command(
         make_folder(out)
     if of_kind is None:
         unit = "scenario"
-        sampled = values_from(values, definitions)
-        drawn = load_profile(profile)
-        if definitions is not None:
-            drawn = over_definitions(drawn, definitions, 0, LaneSpec(tier=tier), sampled)
-        results = hunt_all(
-            known_faults(faults) or faults_on(tier),
-            tier=tier,
-            seed=seed,
-            profile=drawn,
-            budget=budget,
-            workers=workers,
-            attempts=attempts,
-            most=scenarios or (MOST if definitions is None else OVER_DEFINITIONS),
-            validations=validations,
-            progress=lambda result: print_line(engine_score(result), unit),
-        )
+        results = hunt_in_engine(faults, scenarios, seed, budget, attempts, **of_the_engine)
         scores, files = [engine_score(result) for result in results], scenario_files(results)
     else:
         unit = of_kind.unit
@@ -202,6 +182,39 @@ def command(
     verdicts = [HuntVerdict(score["verdict"]) for score in scores]
     # Where no fault changes a row, nothing was found out about the definitions.
     return EXIT_CODES[worst(verdict.decision for verdict in verdicts if verdict is not HuntVerdict.IDLE)]
+
+
+def hunt_in_engine(
+    faults: tuple[str, ...],
+    scenarios: int | None,
+    seed: int,
+    budget: float,
+    attempts: int,
+    *,
+    tier: str,
+    workers: int,
+    profile: str,
+    definitions: str | None,
+    values: str,
+    validations: bool,
+) -> list[HuntResult]:
+    """Hunts faults of the engine, all that can show on the tier where none is named; prints the progress."""
+    sampled = values_from(values, definitions)
+    drawn = load_profile(profile)
+    if definitions is not None:
+        drawn = over_definitions(drawn, definitions, 0, LaneSpec(tier=tier), sampled)
+    return hunt_all(
+        known_faults(faults) or faults_on(tier),
+        tier=tier,
+        seed=seed,
+        profile=drawn,
+        budget=budget,
+        workers=workers,
+        attempts=attempts,
+        most=scenarios or (MOST if definitions is None else OVER_DEFINITIONS),
+        validations=validations,
+        progress=lambda result: print_line(engine_score(result), "scenario"),
+    )
 
 
 def list_faults(kind: FaultKind | None, as_json: bool) -> None:
