@@ -117,9 +117,16 @@ def smallest(
 
 
 def replayed(lane: Lane, scenario: Scenario, outcome: Outcome) -> Outcome:
-    """Runs a failed scenario once more; returns its outcome, as FLAKY with both reasons if it differs."""
+    """Runs a failed scenario once more; returns its outcome, as FLAKY with both reasons if it differs.
+
+    A run that broke says nothing about what was found before: it is repeated once.
+    """
     again = lane.judge(scenario)
+    if again.outcome is OutcomeClass.INFRASTRUCTURE_FAILURE is not outcome.outcome:
+        # A server that a new worker starts on a busy machine may not be ready in time.
+        again = lane.judge(scenario)
     if again.outcome is outcome.outcome:
         return outcome
-    reason = f"failed once, then {again.outcome.value}; first: {outcome.reason}"
+    then = f"{again.outcome.value}, {again.reason}" if again.reason else again.outcome.value
+    reason = f"failed once, then {then}; first: {outcome.reason}"
     return replace(outcome, outcome=OutcomeClass.FLAKY, reason=reason)

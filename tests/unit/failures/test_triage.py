@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -152,6 +152,30 @@ def test_a_failure_that_happens_again_is_itself() -> None:
     scenario = LINGERS
     outcome = lane.judge(scenario)
     assert replayed(lane, scenario, outcome) is outcome
+
+
+@dataclass
+class Breaks:
+    """A lane whose first runs break before they have judged anything, as where a server is not ready."""
+
+    lane: Lane
+    broken: int
+
+    def judge(self, scenario: Scenario) -> Outcome:
+        self.broken -= 1
+        if self.broken < 0:
+            return self.lane.judge(scenario)
+        broke = OutcomeClass.INFRASTRUCTURE_FAILURE
+        return Outcome(scenario=scenario.name, outcome=broke, reason="no server within 120 s")
+
+
+def test_a_run_that_broke_does_not_make_a_failure_flaky() -> None:
+    lane = LaneSpec(tier="rules", faults=(FAULT,)).build()
+    outcome = lane.judge(LINGERS)
+    assert replayed(Breaks(lane, 1), LINGERS, outcome) is outcome  # type: ignore[arg-type]
+    twice = replayed(Breaks(lane, 2), LINGERS, outcome)  # type: ignore[arg-type]
+    assert twice.outcome is OutcomeClass.FLAKY
+    assert twice.reason.startswith("failed once, then infrastructure_failure, no server within 120 s; first:")
 
 
 def test_a_divergence_is_shrunk_to_its_smallest_query_and_stays_one() -> None:
