@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
+from dynamic_tables.command.main import command as tables
 from dynamic_tables.schedule.clock import WallClock
 from tests.e2e.test_page_in_chromium import BROWSER, QUIET
 
@@ -156,7 +158,7 @@ def _ensure_drawn(page: Path) -> None:
     ],
 )
 def test_misuse_is_one_line(arguments: list[str], message: str) -> None:
-    result = subprocess.run(command(*arguments), capture_output=True, text=True, check=False)
-    assert result.returncode == 2
+    result = CliRunner().invoke(tables, arguments)
+    assert result.exit_code == 2
     assert message in result.stderr
     assert "Traceback" not in result.stderr
