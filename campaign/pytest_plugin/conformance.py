@@ -93,9 +93,15 @@ def _shown(refreshed: Refreshed) -> set[Shown]:
 
 
 class AdapterConformance:
-    """The tests. Each uses new databases; nothing is tested that the adapter does not claim."""
+    """The tests. Each uses new databases; nothing is tested that the adapter does not claim.
+
+    `scenarios`: how many random ones are judged, also of each kind of statement. `of_each_operator`: how many
+    with each operator.
+    """
 
     adapter: ClassVar[type[Adapter]]
+    scenarios: ClassVar[int] = 10
+    of_each_operator: ClassVar[int] = 2
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """One test for each statement, each operator and each type that the engine claims."""
@@ -161,12 +167,12 @@ class AdapterConformance:
             assert list(other.rows("r0", table.columns)) == []
 
     def test_every_statement_it_claims_does_what_the_oracle_computes(self, kind: str) -> None:
-        """Judges ten random statements on rows with NULLs and duplicates."""
-        for number in range(10):
+        """Judges random statements on rows with NULLs and duplicates."""
+        for number in range(self.scenarios):
             self.judge(_statements(kind, number, self.capabilities.limits))
 
     def test_every_operator_it_claims_is_maintained(self, operator: str) -> None:
-        """Judges the first two random scenarios with the operator."""
+        """Judges the first random scenarios with the operator."""
         tried, judged, refusal = 0, 0, ""
         for has, outcome_of in (_searched(self.adapter, index) for index in range(MAX_SEARCHED)):
             if f"operator: {operator}" not in has:
@@ -178,7 +184,7 @@ class AdapterConformance:
             else:
                 assert outcome.outcome is OutcomeClass.PASSED, f"{outcome.scenario}: {outcome.reason}"
                 judged += 1
-            if judged == 2 or tried == MOST_TRIED:
+            if judged == self.of_each_operator or tried == MOST_TRIED:
                 break
         if refusal and not judged:
             pytest.fail(f"none of {tried} scenarios with a {operator} was judged, such as: {refusal}")
@@ -189,12 +195,13 @@ class AdapterConformance:
             )
 
     def test_random_scenarios_pass(self) -> None:
-        """Judges ten small random scenarios; some may be refused, but not all."""
+        """Judges small random scenarios; some may be refused, but not all."""
         outcomes = [
-            self.judge(scenario_at(SEED, self.within(QUICK), index), *NOT_JUDGED) for index in range(10)
+            self.judge(scenario_at(SEED, self.within(QUICK), index), *NOT_JUDGED)
+            for index in range(self.scenarios)
         ]
         if OutcomeClass.PASSED not in {outcome.outcome for outcome in outcomes}:
-            pytest.skip(f"none of 10 scenarios was judged, such as: {outcomes[0].reason}")
+            pytest.skip(f"none of {self.scenarios} scenarios was judged, such as: {outcomes[0].reason}")
 
     def test_what_is_beyond_its_limits_is_refused_and_not_wrong(self) -> None:
         """Definitions beyond its limits are refused as unsupported, or maintained correctly.

@@ -27,36 +27,43 @@ def needs(adapter: type[Adapter]) -> pytest.MarkDecorator:
     return pytest.mark.slow
 
 
+class Sampled(AdapterConformance):
+    """The contract with few scenarios: these engines are slow, and campaigns look for bugs in them."""
+
+    scenarios = 4
+    of_each_operator = 1
+
+
 @needs(Postgres)
-class TestPostgres(AdapterConformance):
+class TestPostgres(Sampled):
     adapter = Postgres
 
 
 @needs(Trickle)
-class TestTrickle(AdapterConformance):
+class TestTrickle(Sampled):
     adapter = Trickle
 
 
 @needs(DbIvm)
-class TestDbIvm(AdapterConformance):
+class TestDbIvm(Sampled):
     adapter = DbIvm
 
 
 @needs(DuckDb)
-class TestDuckDb(AdapterConformance):
+class TestDuckDb(Sampled):
     adapter = DuckDb
 
 
 @needs(Sqlite)
-class TestSqlite(AdapterConformance):
+class TestSqlite(Sampled):
     adapter = Sqlite
 
 
 @needs(SqliteTriggers)
-class TestSqliteTriggers(AdapterConformance):
+class TestSqliteTriggers(Sampled):
     adapter = SqliteTriggers
 
 
 @needs(Sail)
-class TestSail(AdapterConformance):
+class TestSail(Sampled):
     adapter = Sail
