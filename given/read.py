@@ -196,6 +196,7 @@ def parents_first(tables: list[GivenTable]) -> tuple[GivenTable, ...]:
 def _nothing(path: Path, script: Script, refused: Mapping[str, str]) -> str:
     if refused:
         name, reason = next(iter(refused.items()))
-        return f"{path}: no dynamic table can be judged; the first one, {name}: {reason}"
+        place = next(each.place for each in script.definitions if each.name == name)
+        return f"{place}: no dynamic table can be judged; the first one, {name}: {reason}"
     what = "views only" if script.definitions else "no definition"
     return f"{path}: the scripts hold {what}; add a CREATE DYNAMIC TABLE name AS SELECT .."

@@ -407,7 +407,10 @@ def _table(tree: exp.Create, place: Place) -> BaseTable | UnfitTable:
     keys, required, checks, foreign = promises.keys, promises.required, promises.checks, promises.foreign
     if not columns:
         raise ScriptError(f"{place}: table {name} has no columns; write CREATE TABLE {name} (a INT)")
-    known = {column.name for column in columns}
+    names = [column.name for column in columns]
+    known = set(names)
+    if twice := next((each for each in known if names.count(each) > 1), None):
+        raise ScriptError(f"{place}: table {name} has the column {twice} twice; rename one")
     for used in (*keys, *(key for key, _, _ in foreign)):
         if others := sorted(set(used) - known):
             raise ScriptError(f"{place}: table {name} has no column {others[0]}, which a key names")

@@ -299,7 +299,10 @@ class Values:
             rows = self._allowed(columns, rows, check, base)
         if not rows:
             named = ", ".join(column.name for column in columns)
-            raise ScriptError(f"{base.place}: no value of {named} was found that {base.table.name} allows")
+            raise ScriptError(
+                f"{base.place}: no value of {named} was found that {base.table.name} allows; "
+                "correct its CHECK, or give values in dvs.toml"
+            )
         if len(columns) > 1:
             return ColumnValues(positions, tuple(rows))
         column = (base.table.name, columns[0].name)

@@ -124,7 +124,7 @@ def test_a_check_leaves_only_what_it_allows(tmp_path: Path) -> None:
     assert all(row == sorted(set(row)) for row in numbers)
     assert {row[0] for row in single.values} == {40, 41}
     never = "CREATE TABLE t (n INT NOT NULL CHECK (n < 3 AND n > 3))"
-    with pytest.raises(ScriptError, match="no value of n was found that t allows"):
+    with pytest.raises(ScriptError, match="no value of n was found that t allows; correct its CHECK"):
         given(tmp_path, never, "CREATE DYNAMIC TABLE x AS SELECT n FROM t")
 
 
@@ -225,6 +225,13 @@ def test_a_definition_that_cannot_be_judged_takes_none_along(tmp_path: Path) -> 
     assert found.refused.keys() == {"odd", "above"}
     assert found.refused["above"] == "it reads odd"
     assert found.refused["odd"].endswith("; Spark may know it: --tier spark, --tier delta")
+
+
+def test_where_none_can_be_judged_the_first_is_named_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(
+        ScriptError, match=r"a\.sql, line 2: no dynamic table can be judged; the first one, x"
+    ):
+        given(tmp_path, "CREATE TABLE t (a INT)", "CREATE DYNAMIC TABLE x AS SELECT b FROM t")
 
 
 def test_the_example_is_maintained_incrementally() -> None:
