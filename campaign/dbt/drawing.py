@@ -240,7 +240,9 @@ def draw(
         back = 0 if number == size - 1 else random.choice(AGES)
         start.append(drawing.put(source, NEWEST - back))
     happened = []
-    for _ in range(random.randint(1, random.choice((1, 1, rounds)))):
+    # A row with NULL in its key goes wrong when a later run reads it again, or looks for keys that it has.
+    least = min(2, rounds) if kind is ChangeKind.NULL_KEY else 1
+    for _ in range(random.randint(least, max(least, random.choice((1, 1, rounds))))):
         changes = tuple(CHANGES[kind](drawing, late))
         stopped = kind in (ChangeKind.FAILED_RUN, ChangeKind.TWO_RUNS)
         stop = random.randint(1, STATEMENTS * models) if stopped else None

@@ -147,6 +147,12 @@ def test_two_rows_may_have_null_in_their_key() -> None:
     assert max(nulls) > 1
 
 
+def test_a_row_with_null_in_its_key_is_read_again() -> None:
+    assert min(len(drawn(ChangeKind.NULL_KEY, seed).rounds) for seed in range(60)) == 2
+    alone = draw(drawing(1), ChangeKind.NULL_KEY, [CUSTOMERS], rounds=1, models=1, late=LATE)
+    assert len(alone.rounds) == 1
+
+
 def test_what_is_promised_is_tried_first() -> None:
     assert latenesses(Clock("TIMESTAMP", BASE), [0, 90, 4320])[:3] == [4320, 90, 1]
     assert latenesses(Clock("DATE", BASE), [90])[:2] == [DAY, 2 * DAY]
