@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 from protocols.recording.database import Database, RecordingError
 from servers.own import Server, ServerMissing
@@ -43,12 +44,28 @@ def _delta_rs() -> type[Database]:
     return DeltaRs
 
 
+def _delta_spark() -> type[Database]:
+    from dynamic_tables.errors import SessionError
+    from dynamic_tables.session import Settings, open_session
+    from protocols.recording.delta_spark import DeltaSpark
+
+    class DeltaOnOwnSpark(DeltaSpark):
+        def spark(self) -> Any:
+            try:
+                return open_session(app_name="dvs record", settings=Settings.TUNED)
+            except SessionError as error:
+                raise RecordingError(str(error)) from error
+
+    return DeltaOnOwnSpark
+
+
 KINDS: Mapping[str, Callable[[], type[Database]]] = {
     "postgresql": _postgresql,
     "mariadb": _mariadb,
     "sqlite": _sqlite,
     "duckdb": _duckdb,
     "delta-rs": _delta_rs,
+    "delta-spark": _delta_spark,
 }
 """By the word with which an address begins; one alone stands for a database that is started for the run."""
 
@@ -73,6 +90,11 @@ def kind(scheme: str) -> type[Database]:
     """Returns a kind of databases. Raises RecordingError: there is none such."""
     scheme = {"postgres": "postgresql"}.get(scheme, scheme)
     if scheme not in KINDS:
+        if scheme in ("account", "pg_ivm"):
+            fact = f"of {scheme} only its dynamic tables are recorded"
+            raise RecordingError(
+                f"{fact}: --workload views; its tables are those of delta-spark or postgresql"
+            )
         fact = f"{scheme} names no database that can be recorded"
         raise RecordingError(
             f"{fact}; take {', '.join(KINDS)}, alone or as an address such as postgresql://HOST"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
@@ -32,17 +32,21 @@ class DeltaRsConnection(Connection):
         self.begin()
 
     def begin(self) -> None:
-        self.pinned: dict[int, DeltaTable] = {}
+        self.pinned: dict[int, Any] = {}
         self.rows: dict[int, Rows] = {}
         self.changed: dict[int, tuple[object, int] | None] = {}
 
     def _rows(self, table: int) -> Rows:
         """Returns the rows of a table for this transaction, which has read all of them from now on."""
         if table not in self.rows:
-            self.pinned[table] = pinned = _asked(lambda: DeltaTable(self.tables[table]))
-            found = _asked(lambda: pinned.to_pyarrow_table().to_pydict())
-            self.rows[table] = {k: (v, n) for k, v, n in zip(found["k"], found["v"], found["n"], strict=True)}
+            self.pinned[table], self.rows[table] = self._read(self.tables[table])
         return self.rows[table]
+
+    def _read(self, folder: str) -> tuple[Any, Rows]:
+        """Returns the newest version of a table, and its rows."""
+        pinned = _asked(lambda: DeltaTable(folder))
+        found = _asked(lambda: pinned.to_pyarrow_table().to_pydict())
+        return pinned, {k: (v, n) for k, v, n in zip(found["k"], found["v"], found["n"], strict=True)}
 
     def _row(self, key: int) -> tuple[object, int] | None:
         return self._rows(key % len(self.tables)).get(key)
@@ -86,24 +90,28 @@ class DeltaRsConnection(Connection):
         return {key: n for key, (_, n) in rows}
 
     def commit(self) -> None:
-        for table, folder in enumerate(self.tables):
+        for table in range(len(self.tables)):
             changed = {key: row for key, row in self.changed.items() if key % len(self.tables) == table}
             if changed and table not in self.pinned:
-                rows = [{"k": key, "v": row[0], "n": row[1]} for key, row in changed.items() if row]
-                data = pa.Table.from_pylist(rows, self.schema)
-                _asked(partial(write_deltalake, folder, data, mode="append"))
+                self._append(table, {key: row for key, row in changed.items() if row})
             elif changed:
-                self._merge(self.pinned[table], changed)
+                self._replace(table, changed)
 
-    def _merge(self, pinned: DeltaTable, changed: Mapping[int, tuple[object, int] | None]) -> None:
-        rows = [
-            {"k": key, "v": row[0] if row else None, "n": row[1] if row else 0}
-            for key, row in changed.items()
-        ]
-        source = pa.Table.from_pylist(rows, self.schema)
+    def _append(self, table: int, rows: Rows) -> None:
+        """Appends rows to a table without a look at it."""
+        _asked(partial(write_deltalake, self.tables[table], self._arrow(rows), mode="append"))
+
+    def _arrow(self, rows: Rows) -> pa.Table:
+        return pa.Table.from_pylist([{"k": key, "v": v, "n": n} for key, (v, n) in rows.items()], self.schema)
+
+    def _replace(self, table: int, changed: Mapping[int, tuple[object, int] | None]) -> None:
+        """Changes rows of a table, of which all rows were read at the pinned version."""
+        # No version has the number 0: such a row is deleted.
+        source = self._arrow({key: row or (None, 0) for key, row in changed.items()})
         values = {"k": "s.k", "v": "s.v", "n": "s.n"}
         merge = (
-            pinned.merge(source, "t.k = s.k", source_alias="s", target_alias="t")
+            self.pinned[table]
+            .merge(source, "t.k = s.k", source_alias="s", target_alias="t")
             .when_matched_delete(predicate="s.n = 0")
             .when_matched_update(values)
             .when_not_matched_insert(values)
