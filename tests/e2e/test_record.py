@@ -242,12 +242,25 @@ def test_a_refresh_whose_versions_are_read_after_its_commit_is_noticed(
     until(noticed)
 
 
+def test_the_same_run_in_the_notation(tmp_path: Path) -> None:
+    arguments = ["record", "sqlite", "--transactions", "40", "--out", str(tmp_path / "run.adya")]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    again = [CliRunner().invoke(main, ["check", str(tmp_path / name), "--level", "PL-3"]) for name in
+             ("run.edn", "run.adya")]  # fmt: skip
+    assert [each.exit_code for each in again] == [0, 0]
+    assert all(": PL-3 holds" in each.output for each in again)
+
+
 @pytest.mark.parametrize(
     ("arguments", "fact"),
     [
         (("sqlite", "--workload", "views", "--out", "x.adya"), "SQLite has no materialized views"),
         (("postgresql://dvs@127.0.0.1:1/x",), "PostgreSQL cannot be reached"),
         (("postgresql", "--isolation", "chaos"), "has no isolation level chaos"),
+        (
+            ("account", "--workload", "append"),
+            "of account only its dynamic tables are recorded: --workload views",
+        ),
         (("sqlite", "--transactions", "9", "--out", "/dev/full"), "No space left on device"),
         (("postgresql", "--level", "PL-9"), "there is no level PL-9"),
     ],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from campaign.cli.histories.check import command as check
+from campaign.cli.histories.convert import command as convert
 from campaign.cli.histories.recorded_views import record_views
 from campaign.cli.options import Duration
 from campaign.cli.progress import waiting
@@ -63,7 +64,11 @@ WORDS = ("append", "register", "bank", "predicate", "views")
     help="Clients that refresh, of the workload views.",
 )
 @click.option("--plain", is_flag=True, help="Half of the refreshes of views are not CONCURRENTLY.")
-@click.option("--out", type=click.Path(path_type=Path), help="The file.  [history.edn; of views .adya]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="The file; .adya: and as notation.  [history.edn; of views .adya]",
+)
 @click.option("--check/--no-check", "judged", default=True, show_default=True, help="Judge it at once.")
 @click.option(
     "--level",
@@ -88,10 +93,10 @@ def command(
 ) -> ExitCode:
     """Run random transactions of concurrent clients on a database, record what they see, and judge it.
 
-    URL: postgresql://USER@HOST/DATABASE, mariadb://USER@HOST, sqlite:///FILE, duckdb:///FILE or
-    delta-rs:///FOLDER; the first word alone starts a database for the run. Of views: postgresql, account
-    (this project's engine, in memory) or pg_ivm. All is done in a schema, database or new file called
-    dvs_recording, which is removed at the end. Exit status as of `dvs check`.
+    URL: postgresql://USER@HOST/DATABASE, mariadb://USER@HOST, sqlite:///FILE, duckdb:///FILE,
+    delta-rs:///FOLDER or delta-spark:///FOLDER; the first word alone starts a database for the run.
+    Of views: postgresql, account (this project's engine, in memory) or pg_ivm. All is done in a schema,
+    database or new file called dvs_recording, which is removed at the end. Exit status as of `dvs check`.
     """
     from protocols.recording.clients import Load
     from protocols.recording.views import VIEWS
@@ -107,9 +112,13 @@ def command(
     if workload == "views":
         return record_views(url, isolation, run, out, names, as_json=as_json)
     recording, promise = _recorded(url, isolation, run)
-    _write(recording, out)
+    file = out.with_suffix(".edn") if out.suffix == ".adya" else out
+    _write(recording, file)
     if not as_json:
-        click.echo(_summary(recording, out))
+        click.echo(_summary(recording, file))
+    if out != file:
+        with convert.make_context("convert", [str(file), "--out", str(out)], ctx) as inner:
+            convert.invoke(inner)
     if recording.interrupted:
         return ExitCode.UNKNOWN
     durable = ExitCode.FAILED if recording.lost() else ExitCode.OK
@@ -118,7 +127,7 @@ def command(
     options = [part for name in names or decided(run.workload, promise) for part in _asked(name)]
     # The recorder notes every write, so a value that nobody has written was never committed.
     options += ["--complete", *(["--json"] if as_json else [])]
-    with check.make_context("check", [str(out), *options], ctx) as inner:
+    with check.make_context("check", [str(file), *options], ctx) as inner:
         code = check.invoke(inner)
     assert isinstance(code, ExitCode)
     return durable or code
