@@ -15,8 +15,7 @@ from campaign.verify.engine import TIMES, Engine
 from campaign.verify.from_contents import BACK, FromContents
 from campaign.verify.universe import EVERY_SNAPSHOT, EVERY_WORLD, SNAPSHOT, Universe
 from dynamic_tables.differentiate.differentiation import CONTENTS
-from dynamic_tables.differentiate.limit import on_top
-from dynamic_tables.differentiate.registry import OPERATORS, Rules, change_plan, ensure_supported
+from dynamic_tables.differentiate.registry import Rules, change_plan, ensure_supported, of_contents
 from dynamic_tables.errors import DynamicTablesError
 from oracle.errors import OracleError
 from oracle.worlds import (
@@ -174,7 +173,7 @@ class _Run:
         names = [table.name for table in engine.definition.tables]
         idle = f"SELECT * FROM {quoted(TIMED_WORLDS)} WHERE tables_changed = 0"
         relations.make(SOME_WORLDS, idle)
-        plan = engine.plans.changes(engine.bound, (*names, WORLDS.name))
+        plan = engine.plans.changes(engine.bound, (*names, WORLDS.name), contents=False)
         engine.compute(ALL_CHANGES, plan, engine.leaves())
         relations.make(
             CHANGES,
@@ -183,11 +182,11 @@ class _Run:
         self.road("by time alone", replace(compared, worlds=SOME_WORLDS))
 
     def by_rules(self, compared: Compared) -> None:
-        """Computes the changes by the registered rules, and those of first rows also from the contents."""
+        """Computes the changes by the registered rules, of some operators also from the contents."""
         engine, rules = self.engine, self.engine.plans.rules
         engine.compute(CHANGES, change_plan(engine.bound, registered(rules)), engine.leaves())
         self.road("by the rules", compared)
-        if on_top(engine.bound.plan) is not None and rules.operators["limit"] is OPERATORS["limit"]:
+        if of_contents(engine.bound, rules) is not None:
             engine.universe.relations.make(CONTENTS, rows_before(compared))
             engine.compute(CHANGES, change_plan(engine.bound, rules), {**engine.leaves(), CONTENTS: CONTENTS})
             self.road("from the contents", compared)
@@ -200,7 +199,7 @@ class _Run:
             some = f"SELECT * FROM {quoted(EVERY_WORLD)} WHERE tables_changed = {mask}"
             relations.make(SOME_WORLDS, some)
             unchanged = [name for number, name in enumerate(names) if not mask >> number & 1]
-            plan = engine.plans.changes(engine.bound, (*unchanged, WORLDS.name))
+            plan = engine.plans.changes(engine.bound, (*unchanged, WORLDS.name), contents=False)
             engine.compute(ALL_CHANGES, plan, engine.leaves())
             relations.make(
                 CHANGES,
@@ -248,8 +247,9 @@ def _failure(road: str, broken: Broken, world: str) -> Failure:
 
 
 def registered(rules: Rules) -> Rules:
-    """The rules, so that first rows are maintained by the registered rule, not from the table's contents."""
-    return replace(rules, operators={**rules.operators, "limit": replace(rules.operators["limit"])})
+    """The rules, so that operators are maintained by the registered ones, not from the table's contents."""
+    own = {name: replace(rules.operators[name]) for name in ("limit", "window") if name in rules.operators}
+    return replace(rules, operators={**rules.operators, **own})
 
 
 def rows_before(compared: Compared) -> str:

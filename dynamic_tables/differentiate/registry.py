@@ -251,13 +251,28 @@ def initial_plan(query: BoundQuery, rules: Rules, *, ids: bool) -> Plan:
     return Project(plan, query.outputs + linear.id_item(ids))
 
 
-def change_plan(query: BoundQuery, rules: Rules) -> Plan:
-    """Returns the plan of a query's consolidated changes between t0 and t1, with `$ACTION`, `$ROW_ID`."""
+def of_contents(query: BoundQuery, rules: Rules) -> Callable[[Differentiation], Plan] | None:
+    """Returns what makes the changes of a query from its stored rows; None where that is not possible.
+
+    As in `algebra`: such a rule takes the place of the registered one only if nobody replaced that.
+    """
+    first, partitions = limit.on_top(query.plan), window.on_top(query)
+    if first is not None and rules.operators.get("limit") is OPERATORS["limit"]:
+        return lambda d: limit.delta_of_contents(query, first, d)
+    if partitions is not None and rules.operators.get("window") is OPERATORS["window"]:
+        return lambda d: window.delta_of_contents(query, partitions, d)
+    return None
+
+
+def change_plan(query: BoundQuery, rules: Rules, *, contents: bool = True) -> Plan:
+    """Returns the plan of a query's consolidated changes between t0 and t1, with `$ACTION`, `$ROW_ID`.
+
+    `contents`: whether the stored rows are the query's rows at t0, and may be read in their place.
+    """
     rules.record(query)
     d = rules.differentiation()
-    # As in `algebra`: a cheaper rule takes the place of the registered one only if nobody replaced that.
-    top = limit.on_top(query.plan)
-    if top is not None and rules.operators.get("limit") is OPERATORS["limit"]:
-        return rules.consolidate(limit.delta_of_contents(query, top, d))
+    top = of_contents(query, rules) if contents else None
+    if top is not None:
+        return rules.consolidate(top(d))
     plan = d.delta(query.plan, True)
     return rules.consolidate(Project(plan, (*query.outputs, (ACTION, ACT), (ROW_ID, ID))))

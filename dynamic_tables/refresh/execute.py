@@ -262,16 +262,15 @@ class Refreshing:
         """Returns what an INCREMENTAL refresh, and a FULL one, would have to do."""
         unchanged = frozenset(name for name, extent in extents.items() if not extent.touched)
         known = self.plans.algebra(query) if self.table.state else None
-        plan = self.plans.changes(query, unchanged) if known is None else self.plans.net(known, unchanged)
+        plan = self._change_plan(query, unchanged) if known is None else self.plans.net(known, unchanged)
         read = {node.name for node in walk(plan) if isinstance(node, Leaf)}
         ends = sum(each.total for name, each in extents.items() for at in At if leaf_name(name, at) in read)
         versions = self.store.history(self.table).versions
-        stored = self.store.extent(self.table, versions[-1], versions[-1])
-        return Work(
-            extents=extents,
-            passes=ends / max(1, sum(each.total for each in extents.values())),
-            stored=0 if stored is None else stored.total,
-        )
+        extent = self.store.extent(self.table, versions[-1], versions[-1])
+        stored = 0 if extent is None else extent.total
+        ends += stored if CONTENTS_AT_T0 in read else 0
+        passes = ends / max(1, sum(each.total for each in extents.values()))
+        return Work(extents=extents, passes=passes, stored=stored)
 
     def _past(self, history: Sequence[RefreshRecord]) -> list[Past]:
         """Returns the refreshes whose duration is known, oldest first."""
@@ -429,11 +428,15 @@ class Refreshing:
         ends = {name: (starts[name], source) for name, source in after.sources.items()}
         known = self.plans.algebra(query) if self.table.state else None
         if known is None:
-            plan = self._timed_plan(self.plans.changes(query, unchanged), before, after)
+            plan = self._timed_plan(self._change_plan(query, unchanged), before, after)
             return self.store.compute(plan, self._leaves(plan, ends), once=True)
         return self._changes_of_groups(
             known, ends, unchanged, partial(self._timed_plan, before=before, after=after)
         )
+
+    def _change_plan(self, query: BoundQuery, unchanged: frozenset[str]) -> Plan:
+        """Returns the plan of the changes. Frozen rows are not taken for rows of the query at t0."""
+        return self.plans.changes(query, unchanged, contents=not self.table.frozen_where)
 
     def _changes_of_groups(
         self, known: Algebra, ends: Ends, unchanged: frozenset[str], timed: Callable[[Plan], Plan]

@@ -82,14 +82,16 @@ class Plans:
             ("group changes", known, again), lambda: group_change_plan(known, self.rules, again=again)
         )
 
-    def changes(self, query: BoundQuery, unchanged: Collection[str] = ()) -> Plan:
+    def changes(self, query: BoundQuery, unchanged: Collection[str] = (), *, contents: bool = True) -> Plan:
         """Returns the plan of a query's consolidated changes between t0 and t1.
 
         `unchanged`: sources that did not change; terms that have no rows then are left out. Of a join L, R
-        with R unchanged, dL x R@t1 is left, and L is not read at t0.
+        with R unchanged, dL x R@t1 is left, and L is not read at t0. `contents`: whether the stored rows may
+        be read in place of the query's rows at t0.
         """
-        whole = self._once(("changes", query), lambda: change_plan(query, self.rules))
-        return self._without(whole, unchanged, ("changes", query))
+        key = ("changes", query, contents)
+        whole = self._once(key, lambda: change_plan(query, self.rules, contents=contents))
+        return self._without(whole, unchanged, key)
 
     def of(self, make: Callable[..., Plan], *args: Hashable) -> Plan:
         """Returns `make(*args)`; `make` is a plan of the rules, such as `rules.fold`."""

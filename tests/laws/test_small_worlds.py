@@ -14,8 +14,13 @@ from campaign.verify.engine import MARK, Engine, Way, bound_query, capture, lift
 from campaign.verify.running import verify_one
 from campaign.verify.shapes import SHAPES
 from campaign.verify.universe import Universe
+from dynamic_tables.differentiate import window
+from dynamic_tables.differentiate.differentiation import CONTENTS
+from dynamic_tables.differentiate.grouping import only_groups
 from dynamic_tables.differentiate.registry import OPERATORS as RULES_OF_ENGINE, RULES
 from dynamic_tables.plan.dialects import DUCKDB
+from dynamic_tables.plan.expressions import Expr
+from dynamic_tables.plan.nodes import Leaf, Plan
 from dynamic_tables.plan.written.render import render
 from generators.small_worlds import Bound, Place, TableHistory, all_rows, table_histories
 from oracle.worlds import quoted
@@ -101,7 +106,7 @@ def alone(engine: Engine, number: int) -> list[tuple[object, ...]]:
     bound = bound_query(engine.definition.query, engine.definition.tables, RULES)
     plain = Engine(engine.definition, engine.universe, Way.APART, engine.definition.query, bound, RULES)
     marked = {leaf: f"{MARK}{relation}{MARK}" for leaf, relation in plain.leaves().items()}
-    text = render(plain.plans.changes(bound), DUCKDB, marked).text()
+    text = render(plain.plans.changes(bound, contents=False), DUCKDB, marked).text()
     pieces = text.replace(f'"{MARK}', MARK).replace(f'{MARK}"', MARK).split(MARK)
     for index in range(1, len(pieces), 2):
         pieces[index] = f"(SELECT * EXCLUDE (world) FROM {quoted(pieces[index])} WHERE world = {number})"
@@ -111,7 +116,7 @@ def alone(engine: Engine, number: int) -> list[tuple[object, ...]]:
 
 def together(engine: Engine, number: int) -> list[tuple[object, ...]]:
     """The changes of one world among those of all worlds."""
-    engine.compute("together", engine.plans.changes(engine.bound), engine.leaves())
+    engine.compute("together", engine.plans.changes(engine.bound, contents=False), engine.leaves())
     rows = engine.universe.relations.rows(f"SELECT * EXCLUDE (world) FROM together WHERE world = {number}")
     return sorted(rows, key=repr)
 
@@ -216,3 +221,19 @@ def test_an_operator_without_a_rule_is_refused() -> None:
         "intersect",
         "grouping sets",
     }
+
+
+def test_a_window_that_takes_other_stored_rows_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stored rows of partitions that are not affected are deleted, too."""
+    windows = (each for each in singles(quick=True) if each.outer is Operator.WINDOW)
+    definition = next(
+        each for each in windows if window.on_top(bound_query(each.query, each.tables, RULES)) is not None
+    )
+    assert verify_one(definition).roads == ("by the rules", "from the contents")
+
+    def of_contents_all(rows: Plan, keys: list[Expr], affected: Plan) -> Plan:
+        stored = isinstance(rows, Leaf) and rows.name == CONTENTS
+        return rows if stored else only_groups(rows, keys, affected)
+
+    monkeypatch.setattr(window, "only_groups", of_contents_all)
+    assert {failure.road for failure in verify_one(definition).failures} == {"from the contents"}

@@ -23,8 +23,13 @@ from campaign.verify.verify import Failure, registered
 from dynamic_tables.definition import BaseTable
 from dynamic_tables.differentiate.differentiation import CONTENTS, At, leaf_name
 from dynamic_tables.differentiate.keys import keyed_capture, rows_of
-from dynamic_tables.differentiate.limit import on_top
-from dynamic_tables.differentiate.registry import OPERATORS, Rules, change_plan, ensure_supported
+from dynamic_tables.differentiate.registry import (
+    OPERATORS,
+    Rules,
+    change_plan,
+    ensure_supported,
+    of_contents,
+)
 from dynamic_tables.errors import DynamicTablesError
 from dynamic_tables.plan.nodes import BoundQuery, Plan, Project
 from dynamic_tables.refresh.plans import Plans
@@ -147,7 +152,7 @@ class _Run:
         changes = world.rows(change_plan(bound, registered(self.rules)))
         self.show("by the rules", world, violations(before, after, changes, columns, world.changing))
         yield "by the rules"
-        if on_top(bound.plan) is not None and self.rules.operators["limit"] is OPERATORS["limit"]:
+        if of_contents(bound, self.rules) is not None:
             changes = world.rows(change_plan(bound, self.rules), {CONTENTS: before})
             self.show("from the contents", world, violations(before, after, changes, columns, world.changing))
             yield "from the contents"
