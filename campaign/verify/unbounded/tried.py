@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import chain, islice
 
 from campaign.errors import CampaignError
 from campaign.faults import FAULTS
 from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Worker, pool_for
-from campaign.verify.definitions import QUICK_PAIRS, Definition, pairs, singles
+from campaign.verify.definitions import QUICK_PAIRS, Definition, over_time, pairs, singles
 from campaign.verify.engine import bound_query, declared
 from campaign.verify.running import rules_with, verify_one
 from campaign.verify.unbounded.prove import Outcome, Proof
@@ -99,8 +100,9 @@ def _in_worker(_: Worker, fault: str) -> Tried:
 def try_fault(fault: str, *, nested: bool = True) -> Tried:
     """Tries one fault on forms until one refutes it, and on definitions that are enumerated.
 
-    These are the forms of `--unbounded --quick`, and the operators alone of `--quick`; where neither refutes
-    the fault, with `nested`, also pairs of operators. What has the same plans without it is left out.
+    These are the forms of `--unbounded --quick`, and the operators alone of `--quick`, a filter by the
+    current time among them; where neither refutes the fault, with `nested`, also pairs of operators. What has
+    the same plans without it is left out.
     """
     touched = [each for each in provable(quick=True) if changes_plans(fault, each)]
     refuted, undecided = None, dict[str, str]()
@@ -111,7 +113,7 @@ def try_fault(fault: str, *, nested: bool = True) -> Tried:
             break
         if proof.outcome is not Outcome.PROVED:
             undecided[each.name] = proof.reason
-    enumerated = _enumerated(fault, singles(quick=True))
+    enumerated = _enumerated(fault, chain(singles(quick=True), islice(over_time(QUICK_PAIRS), 1)))
     if nested and refuted is None and not enumerated:
         enumerated = _enumerated(fault, pairs(QUICK_PAIRS))
     return Tried(fault=fault, refuted=refuted, enumerated=enumerated, forms=len(touched), open=undecided)
