@@ -1,14 +1,15 @@
 """The protocols of refresh under any two disturbances: three processes, and a group of three members.
 
 The second disturbance may come at any step of any process: of the one that was disturbed, or of the one that
-works because of the first disturbance. What cannot differ is run once. A step that uses nothing that others
-may change commutes with whatever happens beside it, and the death of a process with a step that changes
-nothing for others. So of the places between two steps that use something shared, the last one is run.
+works because of the first disturbance. What cannot differ is run once. A step commutes with what changes
+nothing that it uses: a commit to base tables with every step that reads no versions of theirs. The death of a
+process commutes with a step that changes nothing for others. So of the places between two steps that do not
+commute, the last one is run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
 from enum import Enum
@@ -37,25 +38,23 @@ MEMBERS = ("x", "y", "z")
 ENDS = (DIES, DIES_AND_ANOTHER, ANOTHER)
 """What ends a process, or makes it a zombie."""
 
-BESIDE_CONTENTS = frozenset(
-    {
-        WRITES,
-        SUSPENDED,
-        "the group is dropped",
-        "the group is replaced by one of x and d",
-        "x is cloned",
-    }
-)
-"""What changes no contents that a process reads while it refreshes a table."""
+CHANGED: Mapping[str, Used] = {
+    WRITES: Used.BASE,
+    SUSPENDED: Used.STATE,
+    "the group is dropped": Used.STATE,
+    "the group is replaced by one of x and d": Used.STATE,
+    "x is cloned": Used.STATE,
+}
+"""What changes only some of what a process uses; all else may change anything."""
 
 
 def commute(what: str, step: Step) -> bool:
     """Whether it makes no difference that something happens just before a step or just after it."""
-    if step.used is Used.NOTHING:
+    if not step.used:
         return True
     if what in (DIES, DIES_AND_ANOTHER):
         return step.what in (COMPUTE, NO_EVENT)
-    return step.used is Used.CONTENTS and what in BESIDE_CONTENTS
+    return not step.used & CHANGED.get(what, Used.ANYTHING)
 
 
 class Places(NamedTuple):

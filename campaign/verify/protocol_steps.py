@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Flag, auto
 from typing import Any
 
 from dynamic_tables.definition import Definition, DynamicTable
@@ -21,22 +21,42 @@ OnStep = Callable[[str], None]
 """Receives the name of a step just before it is taken."""
 
 
-class Used(IntEnum):
-    """What a process has used since its last step: nothing shared, contents of its own table, or anything."""
+class Used(Flag):
+    """What a process has used since its last step, of what others may change.
+
+    CONTENTS: rows of its own table. STATE: definitions, refreshes, the journal, the clock. BASE: versions of
+    base tables, and the data timestamps that were decided.
+    """
 
     NOTHING = 0
-    CONTENTS = 1
-    ANYTHING = 2
+    CONTENTS = auto()
+    STATE = auto()
+    BASE = auto()
+    ANYTHING = CONTENTS | STATE | BASE
 
 
 OnUse = Callable[[Used], None]
 """Receives what a process uses of what others may change."""
 
-COMPUTE, NO_EVENT = "compute", "no event"
-"""Names of the steps that change nothing that others see."""
+COMPUTE, NO_EVENT, DECIDE = "compute", "no event", "decide"
+"""Names of steps; the first two change nothing that others see."""
 
 PRIVATE = ("dialect", "folded", "merge_validates", "query", "release")
 """What a process uses of the store that no other one changes: values that it has already."""
+
+
+USED: Mapping[str, Used] = {
+    "current": Used.CONTENTS,
+    "begin": Used.STATE,
+    "definitions": Used.STATE,
+    "identity": Used.STATE,
+}
+"""What a process uses with an attribute of the store; with every other one it may use anything."""
+
+
+def used_by(step: str) -> Used:
+    """Returns what a step itself uses: a data timestamp is decided among the commits of base tables."""
+    return {COMPUTE: Used.NOTHING, DECIDE: Used.ANYTHING}.get(step, Used.STATE)
 
 
 @dataclass(slots=True)
@@ -48,7 +68,7 @@ class WatchedClock:
 
     def now(self) -> int:
         """Returns the time."""
-        self.use(Used.ANYTHING)
+        self.use(Used.STATE)
         return self.clock.now()
 
     def __getattr__(self, name: str) -> Any:
@@ -69,7 +89,7 @@ class SteppingJournal:
 
     def poll(self) -> Operations:
         """Reads the journal, which changes nothing."""
-        self.use(Used.ANYTHING)
+        self.use(Used.STATE)
         return self.journal.poll()
 
     def append(self, make: Callable[[Operations], Event | None]) -> Event | None:
@@ -107,12 +127,12 @@ class SteppingStore:
 
     def __getattr__(self, name: str) -> Any:
         if name not in PRIVATE:
-            self.use(Used.CONTENTS if name == "current" else Used.ANYTHING)
+            self.use(USED.get(name, Used.ANYTHING))
         return getattr(self.store, name)
 
     def decide(self, timestamp: int) -> None:
         """Decides a data timestamp, as a step."""
-        self.step("decide")
+        self.step(DECIDE)
         self.store.decide(timestamp)
 
     def rename(self, name: str, other: str) -> Definition:
@@ -127,7 +147,7 @@ class SteppingStore:
 
     def refreshes(self, table: DynamicTable, *, edited: bool = False) -> Sequence[RefreshRecord]:
         """Returns the refreshes, and remembers the newest."""
-        self.use(Used.ANYTHING)
+        self.use(Used.STATE)
         records = self.store.refreshes(table, edited=edited)
         self.seen[table.name] = self._newest(table)
         return records

@@ -9,13 +9,13 @@ from typing import cast
 
 from campaign.faults.fault import ModelFault
 from campaign.verify.protocol_steps import (
-    COMPUTE,
     Died,
     OnStep,
     OnUse,
     SteppingStore,
     Used,
     WatchedClock,
+    used_by,
 )
 from dynamic_tables.account import Account
 from dynamic_tables.definition import DynamicTable
@@ -266,7 +266,7 @@ class World:
             if name in self.dead:
                 # Handlers of the code that was killed do nothing any more.
                 raise Died
-            taken = Step(name, len(own), what, Used.NOTHING if what == COMPUTE else Used.ANYTHING)
+            taken = Step(name, len(own), what, used_by(what))
             self.lines.append(Line(name, f"{taken.number}: {what}"))
             own.append(taken)
             self.taken.append(taken)
@@ -278,7 +278,7 @@ class World:
 
         def use(used: Used) -> None:
             if own:
-                own[-1].used = max(own[-1].used, used)
+                own[-1].used |= used
 
         account = self.account(name, step, use)
         try:

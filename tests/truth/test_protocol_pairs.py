@@ -33,20 +33,23 @@ pytestmark = pytest.mark.slow
 DRAWN = re.compile(r"\b([1-9]\d{11,}|[0-9a-f]{32})\b")
 """Names that are drawn: the address of a table's object, and the id of a command in the journal."""
 
+NOTED = re.compile(r'"(at|until|started)": (\d+)\d{3}\b')
+"""The times in a journal, of which a commit of another writer moves those that follow by a microsecond."""
+
 HEIR_UNFENCED = PAIR_FAULTS["heir-unfenced"].model
 
 STEPS = (
-    Step(FIRST, 0, "claim", Used.ANYTHING),
+    Step(FIRST, 0, "claim", Used.STATE),
     Step(FIRST, 1, "compute", Used.NOTHING),
     Step(FIRST, 2, "compute", Used.CONTENTS),
     Step(FIRST, 3, "compute", Used.ANYTHING),
-    Step(FIRST, 4, "commit x", Used.ANYTHING),
+    Step(FIRST, 4, "commit x", Used.STATE),
 )
 
 
 @pytest.mark.parametrize(
     ("what", "run"),
-    [(LOOKS, [0, 2, 3, 4]), (WRITES, [0, 3, 4]), (SUSPENDED, [0, 3, 4]), (DIES, [0, 4])],
+    [(LOOKS, [0, 2, 3, 4]), (WRITES, [3, 4]), (SUSPENDED, [0, 3, 4]), (DIES, [0, 4])],
 )
 def test_of_places_that_cannot_differ_the_last_is_run(what: str, run: list[int]) -> None:
     found = places(STEPS, [what])
@@ -67,7 +70,8 @@ def end_of(interleaving: Interleaving) -> tuple[object, ...]:
             )
             for name, table in store.tables.items()
         }
-        texts = {path: DRAWN.sub("", text) for path, text in store.base_logs.files.texts.items()}
+        files = store.base_logs.files.texts.items()
+        texts = {path: NOTED.sub(r"\1 \2", DRAWN.sub("", text)) for path, text in files}
         return texts, tables, running.world.clock.time, running.world.found
 
 
