@@ -8,35 +8,26 @@ from collections.abc import Mapping, Sequence
 
 from reports.difference import difference_text
 from reports.figures import number, plural
-from workload.outcomes.results import (
-    SPARK_VOTE,
-    Breakage,
-    Check,
-    FailureGroup,
-    Finding,
-    Fingerprint,
-    Outcome,
-    OutcomeClass,
-)
+from workload.outcomes import results
 
 
-def first_finding(outcome: Outcome) -> Finding | None:
+def first_finding(outcome: results.Outcome) -> results.Finding | None:
     """The finding that comes first in the order of diagnosis; None where no check failed."""
     return next(iter(by_diagnosis(outcome)), None)
 
 
-def by_diagnosis(outcome: Outcome) -> tuple[Finding, ...]:
+def by_diagnosis(outcome: results.Outcome) -> tuple[results.Finding, ...]:
     """The findings in the order of diagnosis (see Check); those of one check stay in the order of the run."""
-    order = list(Check)
+    order = list(results.Check)
     return tuple(sorted(outcome.findings, key=lambda finding: order.index(finding.check)))
 
 
-def place(finding: Finding) -> str:
+def place(finding: results.Finding) -> str:
     """Where a check failed: `table orders_by_day at data timestamp 3000000 (step 4)`."""
     return f"table {finding.table} at data timestamp {finding.timestamp} (step {finding.step})"
 
 
-def failed_steps(outcome: Outcome) -> Mapping[int, tuple[str, ...]]:
+def failed_steps(outcome: results.Outcome) -> Mapping[int, tuple[str, ...]]:
     """The failed checks of each step, by its number: `oracle equality on d1`."""
     notes: dict[int, dict[str, None]] = {}
     for finding in by_diagnosis(outcome):
@@ -46,7 +37,7 @@ def failed_steps(outcome: Outcome) -> Mapping[int, tuple[str, ...]]:
     return {step: tuple(texts) for step, texts in notes.items()}
 
 
-def summary_text(outcome: Outcome) -> str:
+def summary_text(outcome: results.Outcome) -> str:
     """One paragraph: the first failed check, where, how the rows differ, and how many checks failed more."""
     first = first_finding(outcome)
     if first is None:
@@ -60,8 +51,8 @@ def summary_text(outcome: Outcome) -> str:
         parts.append(f"There {verb} {plural(others, 'more finding')}.")
     if outcome.breakage is not None:
         parts.append(f"{breakage_text(outcome.breakage)} after that.")
-    if outcome.outcome is OutcomeClass.DIVERGENCE:
-        parts.append(_divergence(first.votes.get(SPARK_VOTE)))
+    if outcome.outcome is results.OutcomeClass.DIVERGENCE:
+        parts.append(_divergence(first.votes.get(results.SPARK_VOTE)))
     return " ".join(parts)
 
 
@@ -74,8 +65,8 @@ def _divergence(spark: str | None) -> str:
     )
 
 
-def _without_finding(outcome: Outcome) -> str:
-    if outcome.outcome is OutcomeClass.PASSED:
+def _without_finding(outcome: results.Outcome) -> str:
+    if outcome.outcome is results.OutcomeClass.PASSED:
         return "Every check held."
     reason = outcome.reason or "no reason was recorded"
     if outcome.breakage is not None:
@@ -83,7 +74,7 @@ def _without_finding(outcome: Outcome) -> str:
     return f"No check failed; the outcome is '{outcome.outcome.value}': {_sentence(reason)}"
 
 
-def breakage_text(breakage: Breakage) -> str:
+def breakage_text(breakage: results.Breakage) -> str:
     """Where an adapter broke: `The adapter broke in refresh at step 4`."""
     verb = "was cut" if breakage.hung else "broke"
     method = f" in {breakage.method}" if breakage.method else ""
@@ -101,7 +92,7 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def group_text(group: FailureGroup) -> str:
+def group_text(group: results.FailureGroup) -> str:
     """A group: `12 failures: oracle equality: left join: wrong value (product_failure, 1a2b3c4d)`."""
     fingerprint = group.fingerprint
     count = plural(len(group.indices), "failure")
@@ -113,7 +104,7 @@ def group_text(group: FailureGroup) -> str:
     return text
 
 
-def fingerprint_text(fingerprint: Fingerprint) -> str:
+def fingerprint_text(fingerprint: results.Fingerprint) -> str:
     """A fingerprint without its outcome: check, operators with their number, kind of difference or error."""
     counts = Counter(fingerprint.operators)
     operators = ", ".join(name if count == 1 else f"{count} x {name}" for name, count in counts.items())

@@ -6,15 +6,7 @@ from dataclasses import asdict, replace
 from enum import Enum
 from typing import Any, cast
 
-from reports.documents import (
-    CoverageDocument,
-    DifferenceDocument,
-    FailureDocument,
-    FindingDocument,
-    FingerprintDocument,
-    GroupDocument,
-    RunDocument,
-)
+from reports import documents
 from reports.figures import outcome_counts
 from workload.outcomes.results import Coverage, Failure, FailureGroup, Finding, Fingerprint, RunSummary
 
@@ -22,7 +14,7 @@ SUMMARY_FORMAT = "dvs-run"
 SUMMARY_VERSION = 1
 
 
-def summary_object(summary: RunSummary) -> RunDocument:
+def summary_object(summary: RunSummary) -> documents.RunDocument:
     """The run as JSON data. `outcomes` has every class and adds up to `scenarios`.
 
     Times are seconds, timestamps logical microseconds. Rows are only in the failure folders. Raises
@@ -40,14 +32,14 @@ def summary_object(summary: RunSummary) -> RunDocument:
         "failures": [_failure(failure) for failure in summary.failures],
         "groups": [_group(group) for group in summary.groups],
     }
-    return cast("RunDocument", document)
+    return cast("documents.RunDocument", document)
 
 
-def _coverage(coverage: Coverage) -> CoverageDocument:
-    return cast("CoverageDocument", {**asdict(coverage), "floors_met": coverage.floors_met})
+def _coverage(coverage: Coverage) -> documents.CoverageDocument:
+    return cast("documents.CoverageDocument", {**asdict(coverage), "floors_met": coverage.floors_met})
 
 
-def _failure(failure: Failure) -> FailureDocument:
+def _failure(failure: Failure) -> documents.FailureDocument:
     outcome = failure.outcome
     return {
         "index": failure.index,
@@ -63,7 +55,7 @@ def _failure(failure: Failure) -> FailureDocument:
     }
 
 
-def _group(group: FailureGroup) -> GroupDocument:
+def _group(group: FailureGroup) -> documents.GroupDocument:
     return {
         "fingerprint": _fingerprint(group.fingerprint),
         "others": [_fingerprint(other) for other in group.others],
@@ -74,16 +66,16 @@ def _group(group: FailureGroup) -> GroupDocument:
     }
 
 
-def _fingerprint(fingerprint: Fingerprint) -> FingerprintDocument:
+def _fingerprint(fingerprint: Fingerprint) -> documents.FingerprintDocument:
     fields = asdict(fingerprint, dict_factory=_plain)
     document = {"code": fingerprint.code, "difference": fields.pop("kind"), **fields}
-    return cast("FingerprintDocument", document)
+    return cast("documents.FingerprintDocument", document)
 
 
-def finding_object(finding: Finding) -> FindingDocument:
+def finding_object(finding: Finding) -> documents.FindingDocument:
     """A failed check as JSON data, with the figures of its difference but no rows."""
     difference = finding.difference
-    figures: DifferenceDocument | None = None
+    figures: documents.DifferenceDocument | None = None
     if difference is not None:
         figures = {
             "kind": difference.kind.value,
@@ -93,7 +85,7 @@ def finding_object(finding: Finding) -> FindingDocument:
             "extra": sum(times for _, times in difference.extra),
         }
     document = {**asdict(replace(finding, difference=None), dict_factory=_plain), "difference": figures}
-    return cast("FindingDocument", document)
+    return cast("documents.FindingDocument", document)
 
 
 def _plain(fields: list[tuple[str, Any]]) -> dict[str, Any]:

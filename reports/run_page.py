@@ -9,18 +9,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from reports import coverage, figures
+from reports import coverage, figures, findings
 from reports.describe import definition_head, definition_sql, table_sql, timeline
 from reports.difference import diff_rows, difference_text, hidden_rows
-from reports.findings import (
-    breakage_text,
-    by_diagnosis,
-    failed_steps,
-    fingerprint_text,
-    place,
-    replay_command,
-    summary_text,
-)
 from reports.tree import query_tree
 from reports.visible import visible
 from workload.outcomes.decision import Decision
@@ -34,20 +25,20 @@ def marked_lines(judged: JudgedDefinition) -> list[tuple[int, str]]:
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    breakage_text,
-    by_diagnosis,
+    findings.breakage_text,
+    findings.by_diagnosis,
     definition_head,
     definition_sql,
     diff_rows,
     difference_text,
-    failed_steps,
-    fingerprint_text,
+    findings.failed_steps,
+    findings.fingerprint_text,
     hidden_rows,
     marked_lines,
-    place,
+    findings.place,
     query_tree,
-    replay_command,
-    summary_text,
+    findings.replay_command,
+    findings.summary_text,
     table_sql,
     timeline,
     figures.size_text,

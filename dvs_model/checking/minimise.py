@@ -7,16 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
 
+from dvs_model.analysis import verdict
 from dvs_model.analysis.analysis import Analysis
-from dvs_model.analysis.verdict import (
-    Cycle,
-    DirtyRead,
-    Evidence,
-    MixedVersions,
-    Observation,
-    Overlap,
-    Present,
-)
 from dvs_model.checking.check import Checked
 from dvs_model.checking.reduction import Reduction
 from dvs_model.errors import HistoryError
@@ -59,7 +51,7 @@ Attempt = Callable[[], History | None]
 
 
 def minimise(
-    checked: Checked, phenomenon: Phenomenon, evidence: Evidence, attempts: int = ATTEMPTS
+    checked: Checked, phenomenon: Phenomenon, evidence: verdict.Evidence, attempts: int = ATTEMPTS
 ) -> History:
     """Returns a history that shows a phenomenon by the same evidence, from which nothing can be left out.
 
@@ -71,7 +63,7 @@ def minimise(
 
     def shows(smaller: History) -> bool:
         analysis = Analysis(smaller, checked.reading, steps=STEPS)
-        return isinstance(DETECTORS[phenomenon](analysis), Present)
+        return isinstance(DETECTORS[phenomenon](analysis), verdict.Present)
 
     search = Reduction(history, shows, attempts)
     involved = operations(checked, evidence)
@@ -96,26 +88,26 @@ def _smaller(removals: Callable[[History], list[Removal]], history: History) -> 
     return [partial(without, history, removal) for removal in removals(history)]
 
 
-def operations(checked: Checked, evidence: Evidence) -> set[int]:
+def operations(checked: Checked, evidence: verdict.Evidence) -> set[int]:
     """Returns the events of the original history that evidence names, with the derivations between them."""
     index = checked.analysis.facts
     events: set[int] = set()
     versions: set[Version] = set()
     match evidence:
-        case Cycle(edges):
+        case verdict.Cycle(edges):
             for edge in edges:
                 _add_edge(index, edge, events, versions)
-        case Overlap(edge=edge):
+        case verdict.Overlap(edge=edge):
             _add_edge(index, edge, events, versions)
-        case DirtyRead(_, event, path):
+        case verdict.DirtyRead(_, event, path):
             events.add(event)
             bad = path[-1]
             versions.update((*path, Version(bad.obj, bad.txn, index.last[bad.obj, bad.txn])))
-        case MixedVersions(_, event, writer, new, old):
+        case verdict.MixedVersions(_, event, writer, new, old):
             events.add(event)
             versions.update((new, old))
             versions.update(v for v in checked.history.orders.get(old.obj, ()) if v.txn == writer)
-        case Observation():
+        case verdict.Observation():
             pass
         case _:
             assert_never(evidence)

@@ -12,24 +12,13 @@ from itertools import pairwise
 
 from dvs_model.errors import HistoryError
 from dvs_model.graph.cycles import strong_labels
+from dvs_model.histories import history
 from dvs_model.histories.clauses import Clauses
 from dvs_model.histories.draft import Draft, DraftEvent, Name, Special
-from dvs_model.histories.history import (
-    Abort,
-    Commit,
-    Derive,
-    Event,
-    History,
-    PredicateRead,
-    Read,
-    Start,
-    Version,
-    Write,
-)
 from dvs_model.histories.inventory import T0, Inventory
 
 
-def well_formed(draft: Draft) -> History:
+def well_formed(draft: Draft) -> history.History:
     """Returns the history of a draft. Raises HistoryError: it breaks a rule; the error has its place."""
     inventory = Inventory(draft)
     resolution = Resolution(inventory)
@@ -39,7 +28,7 @@ def well_formed(draft: Draft) -> History:
     orders = clauses.orders(chains, clauses.committed())
     if resolution.early:
         circular(resolution, events, orders)
-    return History(
+    return history.History(
         name=draft.name,
         # Every name has been resolved by now, so the versions of an implicit T0 are known.
         events=(*initial_events(inventory), *events),
@@ -51,15 +40,15 @@ def well_formed(draft: Draft) -> History:
     )
 
 
-def initial_events(inventory: Inventory) -> Iterator[Event]:
+def initial_events(inventory: Inventory) -> Iterator[history.Event]:
     """Yields the events of an implicit T0."""
     if inventory.initial:
-        yield from (Write(T0, Version(obj, T0, 1)) for obj in sorted(inventory.initial))
-        yield Commit(T0)
+        yield from (history.Write(T0, history.Version(obj, T0, 1)) for obj in sorted(inventory.initial))
+        yield history.Commit(T0)
 
 
 def circular(
-    resolution: Resolution, events: Sequence[Event], orders: Mapping[str, tuple[Version, ...]]
+    resolution: Resolution, events: Sequence[history.Event], orders: Mapping[str, tuple[history.Version, ...]]
 ) -> None:
     """Checks that each read of what is made later lies on a cycle of read and write dependencies.
 
@@ -67,9 +56,9 @@ def circular(
     Otherwise another order of the text would do, so the text is wrong, not the database. Raises HistoryError:
     a read lies on no such cycle.
     """
-    end = {event.txn: number for number, event in enumerate(events) if isinstance(event, Commit)}
+    end = {event.txn: number for number, event in enumerate(events) if isinstance(event, history.Commit)}
     pairs = [(a.txn, b.txn) for order in orders.values() for a, b in pairwise(order)]
-    pairs += [(event.version.txn, event.txn) for event in events if isinstance(event, Read)]
+    pairs += [(event.version.txn, event.txn) for event in events if isinstance(event, history.Read)]
     number = {txn: place for place, txn in enumerate(end)}
     arcs = [(number[a], number[b]) for a, b in pairs if a in number and b in number]
     labels = strong_labels((a for a, _ in arcs), (b for _, b in arcs), len(number))
@@ -90,40 +79,40 @@ class Resolution:
     def __init__(self, inventory: Inventory) -> None:
         self.inventory = inventory
         self.error, self.clash = inventory.error, inventory.clash
-        self.latest: dict[tuple[str, int], tuple[Version, DraftEvent]] = {}
-        self.early: list[tuple[Version, DraftEvent]] = []
+        self.latest: dict[tuple[str, int], tuple[history.Version, DraftEvent]] = {}
+        self.early: list[tuple[history.Version, DraftEvent]] = []
 
-    def event(self, number: int, event: DraftEvent) -> Event:
+    def event(self, number: int, event: DraftEvent) -> history.Event:
         """Returns the event with every name resolved; `number`: its place in the draft."""
         match event.kind:
             case "s":
-                return Start(event.txn)
+                return history.Start(event.txn)
             case "c":
-                return Commit(event.txn)
+                return history.Commit(event.txn)
             case "a":
-                return Abort(event.txn)
+                return history.Abort(event.txn)
             case "w":
                 version = self.made(event)
-                return Write(event.txn, version, event.value, event.names[0].txn is Special.DEAD)
+                return history.Write(event.txn, version, event.value, event.names[0].txn is Special.DEAD)
             case "r" | "rc":
                 return self.read(number, event)
             case "d":
                 version = self.made(event)
                 sources = [self.used(name, number, event) for name in event.others or ()]
-                return Derive(event.txn, version, tuple(dict.fromkeys(sources)))
+                return history.Derive(event.txn, version, tuple(dict.fromkeys(sources)))
             case "R" | "W":
                 return self.predicate(number, event)
         raise self.error(f"unknown event {event}", event.at)
 
-    def made(self, event: DraftEvent) -> Version:
+    def made(self, event: DraftEvent) -> history.Version:
         """Returns the version that a write or derivation makes, now the latest of its transaction."""
         name = event.names[0]
         before = self.latest.get((name.obj, event.txn))
-        version = Version(name.obj, event.txn, 1 if before is None else before[0].number + 1)
+        version = history.Version(name.obj, event.txn, 1 if before is None else before[0].number + 1)
         self.latest[name.obj, event.txn] = version, event
         return version
 
-    def read(self, number: int, event: DraftEvent) -> Read:
+    def read(self, number: int, event: DraftEvent) -> history.Read:
         """Returns the item read of a draft event.
 
         Raises HistoryError: for a version that is unborn, dead or not made yet, or that is not the latest of
@@ -138,23 +127,23 @@ class Resolution:
             maker = self.inventory.created[version]
             raise self.clash("a dead version cannot be read, and this one was made by", event, maker)
         self.check_latest(version.obj, version, event)
-        return Read(event.txn, version, event.value, event.kind == "rc")
+        return history.Read(event.txn, version, event.value, event.kind == "rc")
 
-    def check_latest(self, obj: str, version: Version | None, event: DraftEvent) -> None:
+    def check_latest(self, obj: str, version: history.Version | None, event: DraftEvent) -> None:
         """Checks that a transaction sees its own latest version of an object that it has made before."""
         mine = self.latest.get((obj, event.txn))
         if mine is not None and mine[0] != version:
             fact = f"a transaction sees its own latest version of {obj}, which was made by"
             raise self.clash(fact, event, mine[1])
 
-    def predicate(self, number: int, event: DraftEvent) -> PredicateRead:
+    def predicate(self, number: int, event: DraftEvent) -> history.PredicateRead:
         """Returns a predicate read or write.
 
         Raises HistoryError: two versions of one object, an own version that is not the latest, or a matching
         version outside of the version set.
         """
         versions = tuple(self.used(name, number, event) for name in event.names)
-        seen: dict[str, Version] = {}
+        seen: dict[str, history.Version] = {}
         for version in versions:
             if version.obj in seen:
                 raise self.error(f"{event}: two versions of {version.obj} in one version set", event.at)
@@ -174,9 +163,9 @@ class Resolution:
                 if seen.get(version.obj) != version:
                     raise self.error(f"{event}: {name} matches but is not in the version set", event.at)
                 self.inventory.matching(version, event, name, event.at)
-        return PredicateRead(event.txn, event.predicate, versions, matched, event.kind == "W")
+        return history.PredicateRead(event.txn, event.predicate, versions, matched, event.kind == "W")
 
-    def used(self, name: Name, number: int, event: DraftEvent) -> Version:
+    def used(self, name: Name, number: int, event: DraftEvent) -> history.Version:
         """Returns a version that an event names; it must have been made before.
 
         Only an item read may name what another transaction writes later: see `circular`.
@@ -191,7 +180,7 @@ class Resolution:
             self.early.append((version, event))
         return version
 
-    def too_early(self, version: Version, event: DraftEvent) -> HistoryError:
+    def too_early(self, version: history.Version, event: DraftEvent) -> HistoryError:
         """Returns the error that an event names a version that is made after it."""
         maker = self.inventory.created[version]
         used = next(name for name in (*event.names, *(event.others or ())) if name.obj == version.obj)
