@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,11 +17,12 @@ from engines.registry import ADAPTERS
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES = read_found(ROOT / "found")
-JVM = (pytest.mark.spark, pytest.mark.own_jvm, pytest.mark.slow)
+(SPARK,) = (engine for engine in ENGINES if engine.key == "spark")
 BUGS = [
-    pytest.param(engine, bug, id=f"{engine.key}/{bug.name}", marks=JVM if engine.key == "spark" else ())
+    pytest.param(engine, bug, id=f"{engine.key}/{bug.name}")
     for engine in ENGINES
     for bug in engine.bugs
+    if engine is not SPARK
 ]
 
 
@@ -33,6 +36,29 @@ def test_the_program_shows_the_bug(engine: FoundEngine, bug: FoundBug) -> None:
         assert run.standing is Standing.THERE
         assert run.told == f"{bug.seen}, expected {bug.expected}"
     assert run.standing is not Standing.UNKNOWN, run.told
+
+
+ALL_IN_ONE = "import runpy, sys\nfor program in sys.argv[1:]:\n    runpy.run_path(program)\n"
+"""A program that runs programs one after the other: one JVM serves them all."""
+
+
+@pytest.mark.spark
+@pytest.mark.own_jvm
+@pytest.mark.slow
+def test_the_programs_of_spark_show_their_bugs() -> None:
+    command = [sys.executable, "-c", ALL_IN_ONE, *(str(bug.program) for bug in SPARK.bugs)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = [line for line in done.stdout.splitlines() if line.startswith(("seen: ", "expected: "))]
+    assert len(told) == 2 * len(SPARK.bugs)
+    if {SPARK.installed} == {bug.version for bug in SPARK.bugs}:
+        assert told == [
+            line for bug in SPARK.bugs for line in (f"seen: {bug.seen}", f"expected: {bug.expected}")
+        ]
+
+
+@pytest.mark.parametrize("bug", [bug for engine in ENGINES for bug in engine.bugs], ids=lambda bug: bug.name)
+def test_a_program_is_short_and_needs_nothing_of_this_project(bug: FoundBug) -> None:
     lines = bug.program.read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 20
     assert not any("import" in line and ("dvs" in line or "engines" in line) for line in lines)
