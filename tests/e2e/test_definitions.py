@@ -134,21 +134,21 @@ def test_time_and_frozen_parts_are_judged_and_a_fault_in_either_is_found(tmp_pat
         assert run_verdict(wrong) is RunVerdict.PRODUCT_FAILURE, fault
 
 
-def test_two_configurations_are_compared_over_definitions() -> None:
-    over = ("--definitions", EXAMPLE, "--scenarios", "12")
+def test_two_configurations_are_compared_over_definitions(few: str) -> None:
+    over = ("--definitions", few, "--scenarios", "12")
     assert dvs("compare", "rules", "rules+no-validations", *over)[0] == ExitCode.OK.value
     assert dvs("compare", "rules", "rules+fault=join-both-at-t0", *over)[0] == ExitCode.FAILED.value
 
 
-def test_faults_in_parts_that_the_definitions_do_not_use_are_idle() -> None:
+def test_faults_in_parts_that_the_definitions_do_not_use_are_idle(few: str) -> None:
     faults = ("--fault", "join-both-at-t0", "--fault", "explode-forgets-pads")
-    status, shown, _ = dvs("mutants", "--definitions", EXAMPLE, *faults, "--attempts", "0", "--json")
+    status, shown, _ = dvs("mutants", "--definitions", few, *faults, "--attempts", "0", "--json")
     scores: dict[str, Any] = {score["fault"]: score for score in json.loads(shown)["faults"]}
     assert scores["join-both-at-t0"]["verdict"] == "killed"
     assert scores["explode-forgets-pads"]["verdict"] == "idle"
     assert scores["explode-forgets-pads"]["scenarios"] == IDLE_AFTER
     assert status == ExitCode.OK.value
-    alone = dvs("mutants", "--definitions", EXAMPLE, "--fault", "explode-forgets-pads", "--attempts", "0")
+    alone = dvs("mutants", "--definitions", few, "--fault", "explode-forgets-pads", "--attempts", "0")
     assert alone[0] == ExitCode.UNKNOWN.value, "nothing was hunted that could show, which is no pass"
 
 

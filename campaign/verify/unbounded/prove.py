@@ -24,7 +24,6 @@ from dynamic_tables.definition import BaseTable
 from dynamic_tables.differentiate.differentiation import CONTENTS, At, leaf_name
 from dynamic_tables.differentiate.keys import keyed_capture, rows_of
 from dynamic_tables.differentiate.registry import (
-    OPERATORS,
     Rules,
     change_plan,
     ensure_supported,
