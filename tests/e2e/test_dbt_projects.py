@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from campaign.cli import main
+from campaign.dbt.search import DbtResult, search
 from campaign.exit_codes import ExitCode
 from reports.documents import DbtDocument
 
@@ -107,7 +109,17 @@ def test_vars_follow_the_clock_and_raw_names_files_and_other_catalogs_are_source
         assert (cells["appended"]["verdict"], cells["deleted"]["verdict"]) == ("equal", "differs")
 
 
-def test_values_of_a_file_are_hidden_unless_they_are_asked_for(tmp_path: Path) -> None:
+def test_values_of_a_file_are_hidden_unless_they_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One search, shown twice."""
+    searched: list[DbtResult] = []
+
+    def once(*args: Any, **named: Any) -> DbtResult:
+        searched.extend([] if searched else [search(*args, **named)])
+        return searched[0]
+
+    monkeypatch.setattr("campaign.dbt.search.search", once)
     people = tmp_path / "people.csv"
     people.write_text("id,name\n1,geheim\n2,geheim\n3,geheim\n")
     reads_it = (
