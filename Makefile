@@ -14,7 +14,7 @@ PYTHON  ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11;
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup preflight demo test check format clean
+.PHONY: help setup preflight demo test check style types format clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,12 +41,17 @@ test: setup  ## the tests, but for those marked slow; as root, Debian's chromium
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "$(TESTS)"
 
 check: setup  ## what CI runs: format, lint, types, import contracts, all tests
+	@$(MAKE) --no-print-directory -j 2 -O style types
+	@$(MAKE) --no-print-directory test TESTS="slow or not slow"
+
+style: .venv/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	@$(BIN)/python -m tests.contracts.house
-	@$(MAKE) --no-print-directory test TESTS="slow or not slow"
+
+types: .venv/.installed
+	$(BIN)/mypy
 
 format: setup  ## rewrite the sources into the house format
 	$(BIN)/ruff format .
