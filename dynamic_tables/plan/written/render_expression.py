@@ -125,7 +125,8 @@ class ExpressionRenderer:
                 return f"({str(template.value).format('', *args[1:])})"
             case functions.SHIFTED:
                 sign, count, unit = (str(arg.value) for arg in fn.args[1:] if isinstance(arg, Lit))
-                moved = f"({args[0]} {sign} INTERVAL '{count}' {unit})"
+                # With the unit outside the quotes DuckDB reads the number as a DOUBLE.
+                moved = f"({args[0]} {sign} INTERVAL '{count} {unit}')"
                 # DuckDB moves a DATE to a TIMESTAMP.
                 return f"CAST({moved} AS {self.dialect.type_name(fn.type)})"
             case functions.STRUCT:
