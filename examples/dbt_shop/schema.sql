@@ -7,3 +7,4 @@ CREATE TABLE order_lines (
     order_id INTEGER, line INTEGER, pieces INTEGER, updated_at TIMESTAMP NOT NULL, PRIMARY KEY (order_id, line)
 );
 CREATE TABLE visits (visitor INTEGER, page VARCHAR, loaded_at TIMESTAMP);
+CREATE TABLE payments (reference VARCHAR UNIQUE, amount DECIMAL(10,2), paid_at TIMESTAMP NOT NULL);

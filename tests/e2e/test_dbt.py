@@ -122,6 +122,18 @@ def test_a_difference_of_each_kind_is_made_small(shown: DbtDocument, kind: str) 
     assert min(sizes) <= 3
 
 
+def test_null_in_a_key_is_added_again_by_the_next_run() -> None:
+    target = Target(SHOP, str(PYTHON), select=("payments_by_reference",))
+    limits = Limits(seed=1, trials=2, rounds=2, budget=3600.0, workers=1)
+    kinds = (ChangeKind.APPENDED, ChangeKind.NULL_KEY)
+    found = search(target, limits, schema=str(SHOP / "schema.sql"), kinds=kinds)
+    cells = found.answers["model.dbt_shop.payments_by_reference"]
+    assert cells[ChangeKind.APPENDED].verdict is CellVerdict.EQUAL
+    smallest = cells[ChangeKind.NULL_KEY].smallest
+    assert smallest is not None
+    assert smallest.trial.source_rows <= 2
+
+
 def test_only_the_window_breaks_a_promise(shop: DbtResult, shown: DbtDocument) -> None:
     broken = {
         (name, kind)
