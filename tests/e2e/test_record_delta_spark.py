@@ -105,17 +105,9 @@ def test_two_tables_have_no_common_snapshot(spark: SparkSession, tmp_path: Path)
         assert isinstance(run.judged(tmp_path).levels[Level.PL_2_PLUS], Violated)
 
 
+@pytest.mark.slow
 def test_random_clients_on_one_jvm(spark: SparkSession, tmp_path: Path) -> None:
-    arguments = [
-        "--transactions",
-        "12",
-        "--clients",
-        "3",
-        "--seconds",
-        "60s",
-        "--out",
-        str(tmp_path / "h.edn"),
-    ]
-    result = CliRunner().invoke(main, ["record", "delta-spark", *arguments])
+    limits = ["--transactions", "12", "--clients", "3", "--seconds", "20m"]
+    result = CliRunner().invoke(main, ["record", "delta-spark", *limits, "--out", str(tmp_path / "h.edn")])
     assert result.exit_code == 0, result.output
     assert "PL-3, serializable without sessions holds" in result.output
