@@ -109,6 +109,7 @@ TIERS: dict[str, Tier] = {
 ADAPTERS: Mapping[str, str] = {
     "built-in": "engines.in_memory:InMemory",
     "pg_ivm": "engines.others.pg_ivm:PgIvm",
+    "mariadb": "engines.others.mariadb:MariaDb",
     "postgres": "engines.others.postgres:Postgres",
     "db_ivm": "engines.others.db_ivm:DbIvm",
     "duckdb": "engines.others.duckdb_views:DuckDb",

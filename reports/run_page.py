@@ -50,6 +50,7 @@ DIALECTS = {
     Dialect.SPARK: "Spark",
     Dialect.POSTGRES: "PostgreSQL",
     Dialect.SQLITE: "SQLite",
+    Dialect.MYSQL: "MySQL",
     Dialect.DUCKDB: "DuckDB",
 }
 """The names of the dialects on pages."""

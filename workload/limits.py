@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -281,6 +282,14 @@ def within_dialect(limits: Limits, dialect: Dialect) -> Limits:
                 stores=partial(_stored_by_sqlite, limits.stores),
                 dialects=limits.dialects | {dialect},
             )
+        case Dialect.MYSQL:
+            return replace(
+                limits,
+                types=limits.types & NAMES[dialect].keys(),
+                statements=limits.statements - {"merge"},
+                stores=partial(_stored_by_mysql, limits.stores),
+                dialects=limits.dialects | {dialect},
+            )
         case _:
             assert_never(dialect)
 
@@ -288,3 +297,8 @@ def within_dialect(limits: Limits, dialect: Dialect) -> Limits:
 def _stored_by_sqlite(stores: Callable[[Value, SqlType], bool], value: Value, type_: SqlType) -> bool:
     # It makes NULL of NaN, and its texts end at the character 0.
     return value == value and not (isinstance(value, str) and "\0" in value) and stores(value, type_)
+
+
+def _stored_by_mysql(stores: Callable[[Value, SqlType], bool], value: Value, type_: SqlType) -> bool:
+    # It has neither NaN nor infinity.
+    return not (isinstance(value, float) and not math.isfinite(value)) and stores(value, type_)

@@ -36,7 +36,7 @@ def _over(aggregate: Aggregate, args: Sequence[str], dialect: Dialect, over: str
             return _statistic(aggregate, args, over)
         case Dialect.POSTGRES:
             return _call_in_postgres(aggregate, args) + over
-        case Dialect.SQLITE:
+        case Dialect.SQLITE | Dialect.MYSQL:
             raise WorkloadError(f"{aggregate.function.value} has no text in {dialect.value}")
 
 
@@ -221,6 +221,7 @@ FORMS: Mapping[Dialect, Mapping[AggregateFunction, Form]] = {
         AggregateFunction.PERCENTILE: _percentile_in_postgres,
     },
     Dialect.SQLITE: {},
+    Dialect.MYSQL: {},
 }
 """The texts by dialect.
 

@@ -22,20 +22,23 @@ class Dialect(Enum):
     DUCKDB = "duckdb"
     POSTGRES = "postgres"
     SQLITE = "sqlite"
+    MYSQL = "mysql"
+    """What MariaDB reads too, in a session whose text is compared by code points, and whose UPDATE gives all
+    columns their values at once (`SIMULTANEOUS_ASSIGNMENT`)."""
 
 
 def column_name(name: str, dialect: Dialect) -> str:
     """The name of a column as a text writes it: in quotes where it is no plain word."""
     if PLAIN_NAME.fullmatch(name) and name not in KEYWORDS:
         return name
-    mark = "`" if dialect is Dialect.SPARK else '"'
+    mark = "`" if dialect in (Dialect.SPARK, Dialect.MYSQL) else '"'
     return f"{mark}{name.replace(mark, 2 * mark)}{mark}"
 
 
 @cache
 def type_name(type_: SqlType, dialect: Dialect) -> str:
-    """The type's name; both types of timestamps are the plain TIMESTAMP of DuckDB and PostgreSQL."""
-    if dialect is Dialect.SQLITE and type_.kind not in NAMES[dialect]:
+    """The type's name in a CAST; both timestamps are the plain TIMESTAMP of DuckDB and PostgreSQL."""
+    if dialect in (Dialect.SQLITE, Dialect.MYSQL) and type_.kind not in NAMES[dialect]:
         raise WorkloadError(f"type {type_} has no name in the dialect {dialect.value}")
     if type_.kind is Kind.DECIMAL:
         return str(type_)
@@ -79,8 +82,22 @@ NAMES: Mapping[Dialect, Mapping[Kind, str]] = {
         Kind.STRING: "TEXT",
         Kind.BINARY: "BLOB",
     },
+    # Dates of MySQL begin in the year 1000, its DECIMAL has other digits after a division.
+    Dialect.MYSQL: {
+        **dict.fromkeys((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.BOOLEAN), "SIGNED"),
+        Kind.DOUBLE: "DOUBLE",
+        Kind.STRING: "CHAR",
+    },
 }
 """Names of types that are not spelled as in Spark."""
+
+
+def column_type(type_: SqlType, dialect: Dialect) -> str:
+    """The type's name in CREATE TABLE: MySQL casts to other names than its columns have."""
+    name = type_name(type_, dialect)
+    if dialect is not Dialect.MYSQL:
+        return name
+    return "LONGTEXT" if type_.kind is Kind.STRING else type_.kind.value
 
 
 def literal(value: Value, type_: SqlType, dialect: Dialect) -> str:
@@ -144,6 +161,8 @@ def _nested(value: tuple[Any, ...], type_: SqlType, dialect: Dialect) -> str:
 
 def string_literal(text: str, dialect: Dialect) -> str:
     """A string literal. In Spark a backslash is an escape, and `${` would be replaced before parsing."""
+    if dialect is Dialect.MYSQL:
+        return _quoted(text.replace("\\", "\\\\").replace("\0", "\\0"))
     if dialect is not Dialect.SPARK:
         return _quoted(text)
     pieces = text.replace("\\", "\\\\").split("${")
@@ -173,6 +192,8 @@ def _binary(value: bytes, name: str, dialect: Dialect) -> str:
             return f"unhex('{value.hex()}')"
         case Dialect.POSTGRES:
             return f"CAST('\\x{value.hex()}' AS {name})"
+        case Dialect.MYSQL:
+            raise WorkloadError(f"BINARY has no text in {dialect.value}")
         case _:
             assert_never(dialect)
 

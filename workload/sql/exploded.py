@@ -24,7 +24,7 @@ def exploded_text(node: ir.Exploded, relation: str, array: str, dialect: Dialect
             position = ", CAST(u.n - 1 AS INTEGER) AS pos" if node.position else ""
             inner = f"SELECT u.col{position} FROM unnest({array}) WITH ORDINALITY AS u(col, n)"
             return f"{relation} {join} LATERAL ({inner}) AS {node.alias}{condition}"
-        case Dialect.SQLITE:
+        case Dialect.SQLITE | Dialect.MYSQL:
             raise WorkloadError(f"explode has no text in {dialect.value}")
         case _:
             assert_never(dialect)

@@ -17,7 +17,7 @@ from workload.sql.dialect import Dialect
 class Function:
     """A function's texts; where one of the others is None, Spark's serves. `arity` -1: one or more.
 
-    `sqlite`: "" where SQLite has none of the same meaning.
+    `sqlite`, `mysql`: "" where it has none of the same meaning.
     """
 
     arity: int
@@ -25,6 +25,7 @@ class Function:
     duckdb: str | None = None
     postgres: str | None = None
     sqlite: str | None = None
+    mysql: str | None = None
 
     def template(self, dialect: Dialect) -> str:
         """The text for one dialect; "" where it has none."""
@@ -33,6 +34,7 @@ class Function:
             Dialect.DUCKDB: self.duckdb,
             Dialect.POSTGRES: self.postgres,
             Dialect.SQLITE: self.sqlite,
+            Dialect.MYSQL: self.mysql,
         }
         text = texts[dialect]
         return self.spark if text is None else text
@@ -43,12 +45,18 @@ FUNCTIONS: Mapping[str, Function] = {
     "sub": Function(2, "({0} - {1})"),
     "mul": Function(2, "({0} * {1})"),
     # DuckDB caps the width of a product at 18 digits and then overflows: widen the left side first.
-    "mul_decimal": Function(2, "({0} * {1})", "CAST(CAST({0} AS {widened0}) * {1} AS {type})", sqlite=""),
+    "mul_decimal": Function(
+        2, "({0} * {1})", "CAST(CAST({0} AS {widened0}) * {1} AS {type})", sqlite="", mysql=""
+    ),
     "neg": Function(1, "(- {0})"),
     "abs": Function(1, "abs({0})"),
     "mod": Function(2, "({0} % {1})"),
     "div": Function(
-        2, "({0} / {1})", postgres="(CAST({0} AS DOUBLE PRECISION) / {1})", sqlite="(CAST({0} AS REAL) / {1})"
+        2,
+        "({0} / {1})",
+        postgres="(CAST({0} AS DOUBLE PRECISION) / {1})",
+        sqlite="(CAST({0} AS REAL) / {1})",
+        mysql="(CAST({0} AS DOUBLE) / {1})",
     ),
     "div_guarded": Function(
         2,
@@ -62,8 +70,10 @@ FUNCTIONS: Mapping[str, Function] = {
     "le": Function(2, "({0} <= {1})"),
     "gt": Function(2, "({0} > {1})"),
     "ge": Function(2, "({0} >= {1})"),
-    "same": Function(2, "({0} IS NOT DISTINCT FROM {1})", sqlite="({0} IS {1})"),
-    "differs": Function(2, "({0} IS DISTINCT FROM {1})", sqlite="({0} IS NOT {1})"),
+    "same": Function(2, "({0} IS NOT DISTINCT FROM {1})", sqlite="({0} IS {1})", mysql="({0} <=> {1})"),
+    "differs": Function(
+        2, "({0} IS DISTINCT FROM {1})", sqlite="({0} IS NOT {1})", mysql="(NOT ({0} <=> {1}))"
+    ),
     "between": Function(3, "({0} BETWEEN {1} AND {2})"),
     "and": Function(2, "({0} AND {1})"),
     "or": Function(2, "({0} OR {1})"),
@@ -74,42 +84,62 @@ FUNCTIONS: Mapping[str, Function] = {
     "is_false": Function(1, "({0} IS FALSE)"),
     "coalesce": Function(-1, "coalesce({args})", sqlite="coalesce({args}, NULL)"),
     "nullif": Function(2, "nullif({0}, {1})"),
-    "greatest": Function(-1, "greatest({args})", sqlite=""),
-    "least": Function(-1, "least({args})", sqlite=""),
-    "concat": Function(2, "({0} || {1})"),
+    "greatest": Function(-1, "greatest({args})", sqlite="", mysql=""),
+    "least": Function(-1, "least({args})", sqlite="", mysql=""),
+    "concat": Function(2, "({0} || {1})", mysql="concat({0}, {1})"),
     "upper": Function(1, "upper({0})"),
     "lower": Function(1, "lower({0})"),
     # DuckDB strips every kind of blank.
     "trim": Function(1, "trim({0})", "trim({0}, ' ')"),
-    "length": Function(1, "length({0})", "CAST(length({0}) AS INTEGER)"),
+    "length": Function(1, "length({0})", "CAST(length({0}) AS INTEGER)", mysql="char_length({0})"),
     # PostgreSQL counts a negative start from before the first character, not from the end.
     "substring": Function(
         3,
         "substring({0}, {1}, {2})",
         postgres="substring({0}, CASE WHEN {1} < 0 THEN length({0}) + 1 + {1} ELSE {1} END, {2})",
         sqlite="substr({0}, CASE WHEN {1} = 0 THEN 1 ELSE {1} END, {2})",
+        mysql="",
     ),
     "replace": Function(3, "replace({0}, {1}, {2})"),
     "like": Function(2, "({0} LIKE {1} ESCAPE '$')", sqlite=""),
     # Only for patterns that every engine reads alike: no `.`, no `$`, no backslash.
-    "rlike": Function(2, "({0} RLIKE {1})", "regexp_matches({0}, {1})", "({0} ~ {1})", sqlite=""),
-    "date_add": Function(2, "date_add({0}, {1})", "CAST({0} + {1} AS DATE)", "({0} + {1})", sqlite=""),
-    "datediff": Function(2, "datediff({0}, {1})", "CAST({0} - {1} AS INTEGER)", "({0} - {1})", sqlite=""),
+    "rlike": Function(2, "({0} RLIKE {1})", "regexp_matches({0}, {1})", "({0} ~ {1})", sqlite="", mysql=""),
+    "date_add": Function(
+        2, "date_add({0}, {1})", "CAST({0} + {1} AS DATE)", "({0} + {1})", sqlite="", mysql=""
+    ),
+    "datediff": Function(
+        2, "datediff({0}, {1})", "CAST({0} - {1} AS INTEGER)", "({0} - {1})", sqlite="", mysql=""
+    ),
     "year": Function(
-        1, "year({0})", "CAST(year({0}) AS INTEGER)", "CAST(EXTRACT(YEAR FROM {0}) AS INTEGER)", sqlite=""
+        1,
+        "year({0})",
+        "CAST(year({0}) AS INTEGER)",
+        "CAST(EXTRACT(YEAR FROM {0}) AS INTEGER)",
+        sqlite="",
+        mysql="",
     ),
     "month": Function(
-        1, "month({0})", "CAST(month({0}) AS INTEGER)", "CAST(EXTRACT(MONTH FROM {0}) AS INTEGER)", sqlite=""
+        1,
+        "month({0})",
+        "CAST(month({0}) AS INTEGER)",
+        "CAST(EXTRACT(MONTH FROM {0}) AS INTEGER)",
+        sqlite="",
+        mysql="",
     ),
     "day": Function(
-        1, "day({0})", "CAST(day({0}) AS INTEGER)", "CAST(EXTRACT(DAY FROM {0}) AS INTEGER)", sqlite=""
+        1,
+        "day({0})",
+        "CAST(day({0}) AS INTEGER)",
+        "CAST(EXTRACT(DAY FROM {0}) AS INTEGER)",
+        sqlite="",
+        mysql="",
     ),
     "array": Function(
-        -1, "array({args})", "CAST([{args}] AS {type})", "CAST(ARRAY[{args}] AS {type})", sqlite=""
+        -1, "array({args})", "CAST([{args}] AS {type})", "CAST(ARRAY[{args}] AS {type})", sqlite="", mysql=""
     ),
     # Only for separators that are no regular expression: Spark reads one there.
     "split": Function(
-        2, "split({0}, {1})", "string_split({0}, {1})", "regexp_split_to_array({0}, {1})", sqlite=""
+        2, "split({0}, {1})", "string_split({0}, {1})", "regexp_split_to_array({0}, {1})", sqlite="", mysql=""
     ),
     "cast": Function(1, "CAST({0} AS {type})"),
 }

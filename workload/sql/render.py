@@ -13,7 +13,7 @@ from workload.sql.dialect import Dialect, column_name, literal, type_name
 from workload.sql.exploded import exploded_text
 from workload.sql.functions import CASE, FUNCTIONS, IN, NOW
 from workload.sql.qualify import qualified_outside
-from workload.types import Kind, SqlType
+from workload.types import DOUBLE, Kind, SqlType
 
 
 def render_query(query: ir.Query, dialect: Dialect) -> str:
@@ -24,7 +24,7 @@ def render_query(query: ir.Query, dialect: Dialect) -> str:
         case ir.SetOperation():
             return _set_operation(query, dialect)
         case ir.Limited(limited, order, count, offset):
-            keys = ", ".join(map(_sort_key, order))
+            keys = ", ".join(_sort_key(key, dialect) for key in order)
             after = f" OFFSET {offset}" if offset else ""
             return (
                 f"SELECT * FROM ({render_query(limited, dialect)}) AS q ORDER BY {keys} LIMIT {count}{after}"
@@ -76,11 +76,14 @@ def _keeps_name(source: ir.Named | ir.Derived) -> bool:
     return isinstance(source, ir.Named) and source.name == source.alias
 
 
-def _sort_key(key: ir.SortKey) -> str:
+def _sort_key(key: ir.SortKey, dialect: Dialect) -> str:
+    if dialect is Dialect.MYSQL:
+        # NULL is its smallest value, and it has no words for that.
+        return f"{key.column} {'DESC' if key.descending else 'ASC'}"
     return f"{key.column} {'DESC NULLS LAST' if key.descending else 'ASC NULLS FIRST'}"
 
 
-WITHOUT_QUALIFY = (Dialect.POSTGRES, Dialect.SQLITE)
+WITHOUT_QUALIFY = (Dialect.POSTGRES, Dialect.SQLITE, Dialect.MYSQL)
 """The dialects that have neither QUALIFY nor joins named SEMI and ANTI."""
 
 
@@ -109,7 +112,7 @@ def _grouping(select: ir.Select, keys: tuple[ir.Expr, ...], dialect: Dialect) ->
     texts = [render_expr(key, dialect) for key in keys]
     if select.sets is None:
         return ", ".join(texts)
-    if dialect is Dialect.SQLITE:
+    if dialect in (Dialect.SQLITE, Dialect.MYSQL):
         raise WorkloadError(f"GROUPING SETS has no text in {dialect.value}")
     sets = (f"({', '.join(texts[place] for place in places)})" for places in select.sets)
     return f"GROUPING SETS ({', '.join(sets)})"
@@ -123,7 +126,8 @@ def render_relation(relation: ir.Relation, dialect: Dialect) -> str:
         case ir.Derived(query, alias):
             return f"({render_query(query, dialect)}) AS {alias}"
         case ir.Join(kind, left, right, on):
-            if kind in ir.MEMBERSHIP and dialect in WITHOUT_QUALIFY:
+            full = kind is ir.JoinKind.FULL and dialect is Dialect.MYSQL
+            if full or (kind in ir.MEMBERSHIP and dialect in WITHOUT_QUALIFY):
                 raise WorkloadError(f"{kind.value} has no text in {dialect.value}")
             right_text = render_relation(right, dialect)
             if isinstance(right, ir.Join | ir.Exploded):
@@ -221,6 +225,9 @@ def widened(call: ir.Call) -> SqlType:
 
 
 def _window(window: ir.Window, dialect: Dialect) -> str:
+    if dialect is Dialect.MYSQL:
+        # It knows neither NULLS FIRST nor IGNORE NULLS; nobody has measured the rest.
+        raise WorkloadError(f"a window function has no text in {dialect.value}")
     clauses = []
     if window.partition:
         clauses.append("PARTITION BY " + ", ".join(render_expr(key, dialect) for key in window.partition))
@@ -273,9 +280,9 @@ def _aggregate(aggregate: ir.Aggregate, dialect: Dialect, over: str = "") -> str
         args = [arg, *(render_expr(e, dialect) for e in aggregate.extra)]
         return aggregate_form(aggregate, args, dialect, over)
     average = aggregate.function is ir.AggregateFunction.AVG and aggregate.type.kind is not Kind.DECIMAL
-    if dialect is Dialect.POSTGRES and average:
-        # PostgreSQL averages integers and decimals as NUMERIC, rounded to some digits.
-        arg = f"CAST({arg} AS DOUBLE PRECISION)"
+    if dialect in (Dialect.POSTGRES, Dialect.MYSQL) and average:
+        # They average integers and decimals as decimals, rounded to some digits.
+        arg = f"CAST({arg} AS {type_name(DOUBLE, dialect)})"
     if aggregate.function is ir.AggregateFunction.AVG and aggregate.type.kind is Kind.DECIMAL:
         if dialect is Dialect.DUCKDB:
             return decimal_average(arg, aggregate.arg.type, aggregate.type, distinct, over)
@@ -286,7 +293,7 @@ def _aggregate(aggregate: ir.Aggregate, dialect: Dialect, over: str = "") -> str
         # PostgreSQL orders booleans, and yet has no MIN and MAX of them.
         name = {"MIN": "bool_and", "MAX": "bool_or"}.get(name, name)
     text = f"{name}({distinct}{arg}){over}"
-    if dialect is Dialect.DUCKDB and aggregate.function is ir.AggregateFunction.SUM:
-        # DuckDB sums integers as HUGEINT and decimals at 38 digits.
+    if dialect in (Dialect.DUCKDB, Dialect.MYSQL) and aggregate.function is ir.AggregateFunction.SUM:
+        # DuckDB sums integers as HUGEINT and decimals at 38 digits; MySQL integers as decimals.
         return f"CAST({text} AS {type_name(aggregate.type, dialect)})"
     return text

@@ -9,7 +9,7 @@ from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replac
 from workload.errors import WorkloadError
 from workload.query import Expr
 from workload.schema import Column, Table
-from workload.sql.dialect import Dialect, column_name, literal, type_name
+from workload.sql.dialect import Dialect, column_name, column_type, literal, type_name
 from workload.sql.render import render_expr
 from workload.types import Row
 
@@ -31,7 +31,7 @@ def create_table_text(
 def column_types(table: Table, dialect: Dialect) -> str:
     """The columns of a table with their types, as CREATE TABLE lists them."""
     return ", ".join(
-        f"{column_name(column.name, dialect)} {type_name(column.type, dialect)}" for column in table.columns
+        f"{column_name(column.name, dialect)} {column_type(column.type, dialect)}" for column in table.columns
     )
 
 
@@ -85,7 +85,9 @@ def dml_texts(dml: Dml, table: Table, dialect: Dialect) -> tuple[str, ...]:
         case Merge():
             return _merge(dml, table, dialect)
         case Truncate():
-            return (f"DELETE FROM {name}" if dialect is Dialect.SQLITE else f"TRUNCATE TABLE {name}",)
+            # MySQL commits before it truncates; SQLite has no such statement.
+            deletes = dialect in (Dialect.SQLITE, Dialect.MYSQL)
+            return (f"DELETE FROM {name}" if deletes else f"TRUNCATE TABLE {name}",)
         case Overwrite(_, rows):
             return (f"DELETE FROM {name}", *((_insert(table, rows, dialect),) if rows else ()))
         case Restore() | Optimize() | Replace():
@@ -96,7 +98,7 @@ def dml_texts(dml: Dml, table: Table, dialect: Dialect) -> tuple[str, ...]:
 
 
 def _merge(merge: Merge, table: Table, dialect: Dialect) -> tuple[str, ...]:
-    if dialect is Dialect.SQLITE:
+    if dialect in (Dialect.SQLITE, Dialect.MYSQL):
         raise WorkloadError(f"MERGE of {table.name} has no text in {dialect.value}; leave it out")
     names = [column_name(column.name, dialect) for column in table.columns]
     keys = [column_name(key, dialect) for key in merge.keys]
