@@ -42,7 +42,7 @@ STYLES = {
 OVER_DEFINITIONS = 40
 """The most scenarios for a fault over given definitions: these are fewer, and meet in every scenario."""
 
-OF_THE_ENGINE = ("tier", "profile", "definitions", "workers", "validations")
+OF_THE_ENGINE = ("tier", "profile", "definitions", "values", "workers", "validations")
 """Options that say how the engine's faults are hunted; the other kinds have no use for them."""
 
 Score = dict[str, Any]
