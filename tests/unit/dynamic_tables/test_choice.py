@@ -54,6 +54,18 @@ def test_the_action_that_took_less_time_is_chosen_and_both_times_are_told() -> N
     assert chosen(past, facts(2_000)) == Choice(Action.INCREMENTAL, why)
 
 
+@pytest.mark.parametrize(("times_slower", "tried_after"), [(1.2, 10), (2.0, 27), (7.0, None)])
+def test_what_was_slow_once_is_tried_again(times_slower: float, tried_after: int | None) -> None:
+    """A first INCREMENTAL refresh in a process that has just begun must not decide for ever."""
+    past = [first(5.0), full(1.0), incremental(times_slower)]
+    waits = [count for count in range(1, KEPT - 3) if _tries(past, count)]
+    assert (waits[:1] or [None]) == [tried_after]
+
+
+def _tries(past: list[Past], count: int) -> bool:
+    return chosen([*past, *[full(1.0)] * count], facts(2_000)).action is Action.INCREMENTAL
+
+
 def test_nothing_is_chosen_without_a_past_or_over_few_rows() -> None:
     assert chosen([], facts(MILLION)) == NO_CHOICE
     unmeasured = [Past(action=Action.FULL, seconds=0.0, extents=facts(0))]
