@@ -21,7 +21,7 @@ def test_no_microsecond_is_lost_far_from_today() -> None:
     assert isinstance(plan, Project)
     (moved,) = (expr for name, expr in plan.items if name == "moved")
     text = render_expression(moved, DUCKDB)
-    assert duckdb.sql(f"SELECT {text}").fetchall() == [(dt.datetime(1582, 10, 14),)]  # noqa: DTZ001
+    assert duckdb.execute(f"SELECT {text}").fetchall() == [(dt.datetime(1582, 10, 14),)]  # noqa: DTZ001
 
 
 def test_a_date_minus_a_number_is_a_date() -> None:
@@ -29,7 +29,7 @@ def test_a_date_minus_a_number_is_a_date() -> None:
     assert isinstance(plan, Project)
     (moved,) = (expr for name, expr in plan.items if name == "moved")
     text = render_expression(moved, DUCKDB)
-    row = duckdb.sql(
+    row = duckdb.execute(
         f"SELECT moved, typeof(moved) FROM (SELECT {text} AS moved FROM (SELECT DATE '2024-03-01' AS d))"
     )
     assert row.fetchall() == [(dt.date(2024, 2, 29), "DATE")]
