@@ -302,6 +302,7 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
                 query,
                 self.store,
                 self.rules,
+                self.clock.now(),
                 target_lag=lag,
                 mode=mode,
                 frozen_where=frozen_where,

@@ -161,6 +161,7 @@ def define(
     query: str,
     store: Store,
     rules: Rules,
+    now: int,
     *,
     target_lag: int | None,
     mode: RefreshMode,
@@ -170,8 +171,8 @@ def define(
 ) -> tuple[DynamicTable, BoundQuery | None]:
     """Returns a dynamic table over the relations of a store, with the plan that serves its refreshes.
 
-    Nothing is stored. There is no plan where Spark runs the text. `changing`: why the value of a function in
-    it may change without its sources; None: there is none.
+    `now`: the present, in microseconds. Nothing is stored. There is no plan where Spark runs the text.
+    `changing`: why the value of a function in it may change without its sources; None: there is none.
 
     Raises DefinitionError: for a query or an option that makes no sense.
     Raises UnsupportedError: for INCREMENTAL over a query without a plan, or for a query without a plan in a
@@ -183,7 +184,7 @@ def define(
     read = read_query(query, definitions, rules, analyzer, compared=compared)
     unsupported = changing or read.unsupported
     if unsupported is None and read.bound is not None and mode is not RefreshMode.FULL:
-        unsupported = _undecided_rows(read.bound, store, rules, frozen=bool(frozen_where))
+        unsupported = _undecided_rows(read.bound, store, rules, now, frozen=bool(frozen_where))
     if mode is RefreshMode.INCREMENTAL and unsupported is not None:
         raise UnsupportedError(
             unsupported.operator, f"{unsupported.reason}; {name} cannot be INCREMENTAL, use AUTO or FULL"
@@ -215,13 +216,13 @@ def define(
 
 
 def _undecided_rows(
-    bound: BoundQuery, store: Store, rules: Rules, *, frozen: bool
+    bound: BoundQuery, store: Store, rules: Rules, now: int, *, frozen: bool
 ) -> UnsupportedError | None:
     """Returns why it is not decided which rows a plan keeps; None: it is. `frozen`: some rows stay."""
     if frozen and on_top(bound.plan) is not None:
         return UnsupportedError("LIMIT", "the first rows are found among all, frozen ones included")
     try:
-        ensure_no_ties(bound, store, rules)
+        ensure_no_ties(bound, store, rules, now)
     except UnsupportedError as error:
         return error
     return None

@@ -11,13 +11,16 @@ from dynamic_tables.differentiate.registry import Rules
 from dynamic_tables.errors import StoreError, UnsupportedError
 from dynamic_tables.plan import nodes
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Lit, boolean
+from dynamic_tables.plan.time import at_times
 from dynamic_tables.plan.types import BIGINT
 from dynamic_tables.plan.window_functions import depends_on_places
 from dynamic_tables.store.port import Relation, Store
 
 
-def ensure_no_ties(query: nodes.BoundQuery, store: Store, rules: Rules) -> None:
+def ensure_no_ties(query: nodes.BoundQuery, store: Store, rules: Rules, now: int) -> None:
     """Raises UnsupportedError: a window function whose order leaves rows equal that are stored now.
+
+    `now`: the current time that the query reads, in microseconds.
 
     Most orders are total because a column identifies the rows, which no table declares; so the rows are
     asked. Rows that come to be equal later are taken in the order of their ids.
@@ -31,7 +34,10 @@ def ensure_no_ties(query: nodes.BoundQuery, store: Store, rules: Rules) -> None:
     try:
         if len(sources) == len(found):
             for node in free:
-                _ensure_none(node, read[id(node)], sources, store, rules)
+                timed = at_times(
+                    rules.differentiation(identified=False).state(node.child, At.T1, False), None, now
+                )
+                _ensure_none(node, timed, read[id(node)], sources, store)
     finally:
         store.release(list(sources.values()))
 
@@ -79,14 +85,12 @@ def _named_in(value: object) -> Iterator[str]:
 
 def _ensure_none(
     node: nodes.Window,
+    rows: nodes.Plan,
     read: frozenset[str] | None,
     sources: dict[str, Relation],
     store: Store,
-    rules: Rules,
 ) -> None:
     leaves = {leaf_name(name, At.T1): relation for name, relation in sources.items()}
-    d = rules.differentiation(identified=False)
-    rows = d.state(node.child, At.T1, False)
     for _, call in node.calls:
         keys = list(dict.fromkeys((*call.partition, *(key.expr for key in call.order))))
         # Rows that are equal in all columns that are read are alike, so any of them may be first.
