@@ -27,6 +27,7 @@ from dynamic_tables.plan.nodes import (
     UnionAll,
     Window,
 )
+from dynamic_tables.plan.time import expressions, holds_time
 from dynamic_tables.plan.window_functions import depends_on_places, ordered_also_by, ties_can_be_broken
 
 
@@ -55,12 +56,15 @@ def _with_ties_by_id(call: Win) -> Win:
 def on_top(query: BoundQuery) -> tuple[Window, tuple[str, ...]] | None:
     """Returns the window at the top of a query, and the outputs that show the keys of its partitions.
 
-    None if there is none; only projections and filters may stand above it. None also where the functions
-    only look back and no filter, such as QUALIFY, drops rows: tails are less to read than whole partitions.
+    None if there is none; only projections and filters may stand above it, without the current time: as time
+    passes, it changes rows of partitions in which no row has changed. None also where the functions only
+    look back and no filter, such as QUALIFY, drops rows: tails are less to read than whole partitions.
     """
     shown: dict[str, Expr] = dict(query.outputs)
     plan, filtered = query.plan, False
     while isinstance(plan, Project | Filter):
+        if any(map(holds_time, expressions(plan))):
+            return None
         if isinstance(plan, Project):
             items = dict(plan.items)
             shown = {name: items[expr.name] for name, expr in shown.items() if isinstance(expr, Col)}
