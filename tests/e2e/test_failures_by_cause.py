@@ -52,7 +52,7 @@ def groups(
     ("fault", "seed", "operators"),
     [
         ("join-both-at-t1", 14, {"inner join", "cross join"}),
-        ("replaced-upstream-incremental", 14, set()),
+        ("replaced-upstream-incremental", 4, set()),
     ],
 )
 def test_one_fault_gives_one_group(tmp_path: Path, fault: str, seed: int, operators: set[str]) -> None:
