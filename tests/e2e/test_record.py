@@ -112,7 +112,10 @@ def test_commits_that_are_acknowledged_too_early_are_noticed(
 
 def test_ctrl_c_ends_with_what_was_recorded_and_leaves_nothing(address: str, tmp_path: Path) -> None:
     out = tmp_path / "history.edn"
-    program = [sys.executable, "-c", "from campaign.cli import main; main()", "record", address]
+    # A shell that starts a process in the background has it ignore Ctrl-C.
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    text = f"{heard}; from campaign.cli import main; main()"
+    program = [sys.executable, "-c", text, "record", address]
     with psycopg.connect(address, autocommit=True) as connection:
         run = subprocess.Popen(
             [*program, "--rate", "100", "--out", str(out)],
