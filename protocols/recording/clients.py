@@ -277,11 +277,13 @@ class _Clients:
         keys = sorted(key for key in wrote if isinstance(key, int))
         process = self.run.clients
         self.sessions[process] = self.database.session()
-        for start in range(0, len(keys), self.run.keys):
-            steps = tuple(Request(Word.READ, key) for key in keys[start : start + self.run.keys])
-            if self._transaction(process, process, steps) is Outcome.INFO:
-                break
-        self.sessions[process].close()
+        try:
+            for start in range(0, len(keys), self.run.keys):
+                steps = tuple(Request(Word.READ, key) for key in keys[start : start + self.run.keys])
+                if self._transaction(process, process, steps) is Outcome.INFO:
+                    break
+        finally:
+            self.sessions[process].close()
 
     def _sever(self, client: int) -> None:
         self.sessions[client].sever()
