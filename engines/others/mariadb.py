@@ -66,7 +66,7 @@ class MariaDb(Adapter):
         except ServerMissing as error:
             raise EngineError(str(error)) from error
         except ModuleNotFoundError as error:
-            raise EngineError("MariaDB needs its driver; install it: pip install pymysql") from error
+            raise EngineError("MariaDB needs its driver: pip install 'dvs-harness[mariadb]'") from error
 
     def __init__(self) -> None:
         # Imported here: it is an extra.

@@ -31,7 +31,8 @@ pytestmark = pytest.mark.slow
 
 TABLE = Table("r", (Column("k", INT), Column("a", INT), Column("s", STRING), Column("f", DOUBLE)))
 ROWS = ((1, 2, "a\\'\0", 0.1), (3, None, "A", 1e308), (4, 5, "a ", -5e-324), (6, 7, "\U0001f600", 1.5))
-"""Without -0.0, whose sign MariaDB does not keep: judges see it in base tables, and tell no zeros."""
+"""Values at the ends of their types, without -0.0: MariaDB does not keep its sign. A judge notices that in
+the base tables, and takes -0.0 for 0.0 from then on."""
 
 
 def test_mariadb_answers_as_the_oracle_does() -> None:
