@@ -284,5 +284,7 @@ def _columns(query: str, read: ReadQuery, analyzer: TextAnalyzer | None, *, incr
     if analyzer is not None and not incremental:
         return analyzer.columns_of_text(query, read.text.names)
     if isinstance(read.plan, UnsupportedError):
-        raise UnsupportedError(read.plan.operator, f"{read.plan.reason}, and this store runs plans only")
+        raise UnsupportedError(
+            read.plan.operator, f"{read.plan.reason}, and only an account on Delta asks Spark for it"
+        )
     return read.plan.schema

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engines.errors import EngineError, shown
 from workload.errors import WorkloadError
 from workload.schema import Column
-from workload.types import Row, Value, of_map, parse_type
+from workload.types import Row, Value, document_text, of_map, parse_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
 def rows_of(frame: DataFrame) -> list[Row]:
-    """The rows of a data frame.
+    """The rows of a data frame, documents as texts of JSON.
 
     Not by `collect`, which gives a TIMESTAMP in the time zone of this computer.
     """
+    types = [field.dataType.typeName() for field in frame.schema.fields]
+    if "variant" in types:
+        names = [f"c{place}" for place in range(len(types))]
+        items = zip(names, types, strict=True)
+        frame = frame.toDF(*names).selectExpr(*(f"to_json({c})" if t == "variant" else c for c, t in items))
     columns = (column.to_pylist() for column in frame.toArrow().columns)
     return [workload_row(row) for row in zip(*columns, strict=True)]
 
@@ -35,11 +41,22 @@ def workload_row(values: Sequence[object]) -> Row:
 def _workload_value(value: object) -> Value:
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
         return value.astimezone(dt.UTC).replace(tzinfo=None)
+    if isinstance(value, dict) and list(map(type, value.values())) == [bytes, bytes]:
+        return _document(value)
     if isinstance(value, dict):
         return tuple(map(_workload_value, value.values()))
     if isinstance(value, list):
         return _elements(value)
     return value  # type: ignore[return-value]  # the oracle's comparison checks the types of the values
+
+
+def _document(value: dict[str, bytes]) -> Value:
+    """Returns a VARIANT, which Arrow gives as its two parts; a STRUCT of two other values as it is."""
+    if value.keys() != {"value", "metadata"}:
+        return tuple(value.values())
+    from pyspark.sql.types import VariantVal
+
+    return document_text(json.loads(VariantVal(value["value"], value["metadata"]).toJson()))
 
 
 def _elements(values: list[object]) -> Value:

@@ -7,15 +7,18 @@ never NULL is never NULL.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, build_scope
 
+from generators.given.documents import DocumentPart, Path, path_text
+from given.documents import EXPLODED, Taken, drawn_type, taken
 from given.script import BaseTable, Script, ScriptError, WrittenDefinition
 from given.translation import qualified
+from workload.types import INT, Kind, SqlType
 
 BaseColumn = tuple[str, str]
 """The name of a base table and of one of its columns."""
@@ -37,6 +40,9 @@ class Fact:
 
 
 UNKNOWN = Fact()
+
+UNREAD = ("unread",)
+"""The path of a part that no definition takes: a document may change though no row of a definition does."""
 
 Facts = Mapping[str, Fact]
 """The facts about the columns of a relation, by name."""
@@ -69,6 +75,12 @@ class Resolver:
 
     script: Script
     known: dict[str, Facts] = field(default_factory=dict)
+    types: dict[BaseColumn, SqlType] = field(default_factory=dict)
+    """Of each column of a base table, and of each part of a document that a definition takes."""
+    parts: dict[BaseColumn, tuple[str, Path]] = field(default_factory=dict)
+    """Of each part the column that it is a part of, and its path in it."""
+    exploded: set[tuple[str, str, Path]] = field(default_factory=set)
+    """The tables, columns and paths of the parts whose elements become rows."""
     seen: dict[Scope, Facts] = field(default_factory=dict)
     """Facts of queries: without them a query inside eight others is looked at for each of their columns."""
 
@@ -80,6 +92,7 @@ class Resolver:
     def __post_init__(self) -> None:
         self.known.update({name: {} for name in self.script.unfit})
         for base in self.script.tables:
+            self.types.update({(base.table.name, each.name): each.type for each in base.table.columns})
             self.known[base.table.name] = {
                 column.name: Fact(
                     (base.table.name, column.name),
@@ -145,9 +158,68 @@ class Resolver:
             return self._column(expr, scope)
         if isinstance(expr, exp.Paren):
             return self.fact(expr.this, scope)
-        columns = list(expr.find_all(exp.Column))
-        bases = frozenset[BaseColumn]().union(*(self._column(column, scope).bases for column in columns))
-        return Fact(bases=bases, nullable=self.nullable(expr, scope))
+        if (part := taken(expr)) is not None and (fact := self._part(part, scope)) is not None:
+            return fact
+        return Fact(bases=self._bases(expr, scope), nullable=self.nullable(expr, scope))
+
+    def _bases(self, expr: exp.Expr, scope: Scope) -> frozenset[BaseColumn]:
+        """The columns, and the parts of documents, that an expression is made of."""
+        if isinstance(expr, exp.Column):
+            return self._column(expr, scope).bases
+        if (part := taken(expr)) is not None and (fact := self._part(part, scope)) is not None:
+            return fact.bases
+        return frozenset[BaseColumn]().union(*(self._bases(each, scope) for each in expr.iter_expressions()))
+
+    def _part(self, part: Taken, scope: Scope) -> Fact | None:
+        """The fact about a part of a document of a base table; None where the document is none's."""
+        whole = self.fact(part.document, scope)
+        if whole.origin is None or self.types[whole.origin].kind is not Kind.VARIANT:
+            return None
+        table, name = whole.origin
+        column, above = self.parts.get(whole.origin, (name, ()))
+        origin = (table, column + path_text((*above, *part.path)))
+        self.parts[origin] = (column, (*above, *part.path))
+        if origin not in self.types or self.types[origin].kind is Kind.VARIANT:
+            self.types[origin] = SqlType(Kind.VARIANT) if part.type is None else drawn_type(part)
+        return Fact(origin, frozenset({origin}), path=whole.path)
+
+    def _element(self, exploded: exp.Expr, scope: Scope) -> Fact:
+        """The fact about the column `value` of variant_explode: it shows the first element, and others."""
+        if not isinstance(exploded, exp.Anonymous) or exploded.name.upper() not in EXPLODED:
+            return UNKNOWN
+        fact = self._part(Taken(exploded.expressions[0], (0,), None), scope)
+        if fact is None or fact.origin is None:
+            return UNKNOWN
+        column, path = self.parts[fact.origin]
+        self.exploded.add((fact.origin[0], column, path[:-1]))
+        return fact
+
+    def parts_of(self, base: BaseTable, said: Container[str]) -> tuple[tuple[DocumentPart, BaseColumn], ...]:
+        """The parts of the documents of a table, each with the name by which it is known here.
+
+        They are those that definitions take, for elements that become rows those of a second element too, and
+        one that nothing takes. A part that is a VARIANT is left out where a part of it is there. `said`: the
+        columns whose values the user gives.
+        """
+        found: dict[DocumentPart, BaseColumn] = {}
+        for position, each in enumerate(base.table.columns):
+            if each.type.kind is not Kind.VARIANT or each.name in said:
+                continue
+            table = base.table.name
+            known = {
+                path: of for of, (column, path) in self.parts.items() if (of[0], column) == (table, each.name)
+            }
+            for path, of in known.items():
+                type_ = self.types[of]
+                if type_.kind is Kind.VARIANT and any(other[: len(path)] == path != other for other in known):
+                    continue
+                found[DocumentPart(position, path, type_)] = of
+                for exploded in (path[:n] for n, step in enumerate(path) if step == 0):
+                    if (table, each.name, exploded) in self.exploded:
+                        second = (*exploded, 1, *path[len(exploded) + 1 :])
+                        found[DocumentPart(position, second, type_)] = of
+            found[DocumentPart(position, UNREAD, INT)] = table, each.name + path_text(UNREAD)
+        return tuple(found.items())
 
     def nullable(self, expr: exp.Expr, scope: Scope) -> bool:
         """Whether an expression may be NULL."""
@@ -156,6 +228,8 @@ class Resolver:
                 return self._column(expr, scope).nullable
             case exp.Is():
                 return False
+            case exp.Cast() | exp.JSONExtract() if taken(expr) is not None:
+                return True
             case exp.Coalesce():
                 return all(self.nullable(part, scope) for part in (expr.this, *expr.expressions))
             case exp.Case():
@@ -187,6 +261,8 @@ class Resolver:
         source = scope.sources.get(column.table)
         if source is None or column.table in scope.outer_columns:
             return UNKNOWN
+        if isinstance(source, Scope) and isinstance(source.expression, exp.Lateral):
+            return self._element(source.expression.this, scope) if column.name == "value" else UNKNOWN
         if isinstance(source, Scope):
             fact = self.facts(source).get(column.name, UNKNOWN) if source is not scope else UNKNOWN
         else:

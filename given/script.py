@@ -13,20 +13,18 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from given.documents import type_of
 from given.functions import SqlFunction, function_of, written_out
 from workload.errors import WorkloadError
 from workload.scenario import RefreshMode
 from workload.schema import Column, Table
-from workload.types import SqlType, parse_type
+from workload.types import SqlType
 
 FORMS = "CREATE TABLE, CREATE VIEW, CREATE FUNCTION or CREATE DYNAMIC TABLE"
 
 PARTS = "__"
 """Stands between the parts of a name such as raw.sales, which is raw__sales in scenarios and reports."""
 
-
-UNDRAWN = (exp.DataType.Type.VARIANT, exp.DataType.Type.INTERVAL, exp.DataType.Type.OBJECT)
-"""Types of Spark of which no random values are drawn."""
 
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 """The units of a target lag, in seconds."""
@@ -394,11 +392,12 @@ def _table(tree: exp.Create, place: Place) -> BaseTable | UnfitTable:
     promises = _Promises()
     for part in tree.this.expressions:
         if isinstance(part, exp.ColumnDef):
-            if part.kind is not None and part.kind.is_type(*UNDRAWN):
-                type_ = part.kind.sql("spark")
-                reason = f"its source {name} has the column {part.name} of type {type_}, which is not drawn"
+            type_ = _type(part, place)
+            if type_ is None:
+                shown = part.args["kind"].sql("spark")
+                reason = f"its source {name} has the column {part.name} of type {shown}, which is not drawn"
                 return UnfitTable(name, place, reason)
-            columns.append(Column(part.name.lower(), _type(part, place)))
+            columns.append(Column(part.name.lower(), type_))
             for constraint in part.constraints:
                 promises.add(constraint.kind, (part.name.lower(),), name, place)
         else:
@@ -437,17 +436,13 @@ def _referred(reference: exp.Expr) -> tuple[str, tuple[str, ...]]:
     return target.name.lower(), ()
 
 
-def _type(column: exp.ColumnDef, place: Place) -> SqlType:
+def _type(column: exp.ColumnDef, place: Place) -> SqlType | None:
+    """Returns the type of a column; None for one of which no random values are drawn."""
     if column.kind is None:
         raise ScriptError(f"{place}: column {column.name} has no type")
-    # Lengths are promises of no use here: VARCHAR(10) and CHAR(3) hold strings.
     if column.kind.is_type(exp.DataType.Type.CHAR, exp.DataType.Type.NCHAR):
         raise ScriptError(f"{place}: column {column.name} is a CHAR, which no table here holds; write STRING")
-    text = column.kind.sql("spark")
-    text = re.sub(r"VARCHAR\(\d+\)", "STRING", text)
-    text = re.sub(r"\bDECIMAL\((\d+)\)", r"DECIMAL(\1,0)", text)
-    text = re.sub(r"\bDECIMAL\b(?!\()", "DECIMAL(10,0)", text)
     try:
-        return parse_type(text.replace(": ", ":"))
-    except WorkloadError as error:
-        raise ScriptError(f"{place}: column {column.name}: {error}") from error
+        return type_of(column.kind)
+    except WorkloadError:
+        return None

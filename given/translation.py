@@ -12,6 +12,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 
+from given.documents import for_duckdb
+
 
 def qualified(tree: exp.Expr, columns: Mapping[str, Iterable[str]]) -> tuple[exp.Expr, exp.Expr]:
     """The query with a relation's name before each column, and the form of it that DuckDB can evaluate.
@@ -35,7 +37,7 @@ def qualified(tree: exp.Expr, columns: Mapping[str, Iterable[str]]) -> tuple[exp
 
 def duckdb_text(tree: exp.Expr) -> str:
     """The text of a query or an expression for DuckDB."""
-    translated = tree.copy()
+    translated = tree.transform(for_duckdb)
     for select in translated.find_all(exp.Select):
         group = select.args.get("group")
         if group is not None and group.find(exp.Rollup, exp.Cube, exp.GroupingSets):

@@ -7,6 +7,7 @@ LIKE patterns. Columns that are compared with one another share their values, so
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -17,8 +18,10 @@ import duckdb
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, build_scope
 
+from generators.given.documents import DocumentPart
 from generators.given.model import ColumnValues, GivenTable
 from given.changes import Changes
+from given.documents import taken
 from given.facts import BaseColumn, Resolved, Resolver
 from given.frequencies import Frequencies, shown, weighted
 from given.near import BEGIN_US, EPOCH, MOMENTS_US, around, joined, matching, of_length, parts
@@ -50,6 +53,7 @@ PLAIN: Mapping[Kind, tuple[Value, ...]] = {
     Kind.DATE: (dt.date(2024, 1, 1), dt.date(2024, 1, 2), dt.date(2023, 12, 31), dt.date(2024, 2, 29)),
     Kind.TIMESTAMP_NTZ: tuple(EPOCH + dt.timedelta(seconds=s) for s in (0, 1, 86400, -1)),
     Kind.TIMESTAMP: tuple(EPOCH + dt.timedelta(seconds=s) for s in (0, 1, 86400, -1)),
+    Kind.VARIANT: ("{}", '{"a":1}', '{"a":[1,"b",null]}', "[]", "null", '"a"', "1"),
 }
 """Values of columns that are compared with nothing; those of numbers are in `plain`."""
 
@@ -81,15 +85,11 @@ class Values:
 
     resolver: Resolver
     connection: duckdb.DuckDBPyConnection
-    found: dict[BaseColumn, dict[Value, None]] = field(default_factory=dict)
+    found: defaultdict[BaseColumn, dict[Value, None]] = field(default_factory=lambda: defaultdict(dict))
     shared: dict[BaseColumn, BaseColumn] = field(default_factory=dict)
-    types: dict[BaseColumn, SqlType] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for base in self.resolver.script.tables:
-            for column in base.table.columns:
-                self.types[base.table.name, column.name] = column.type
-                self.found[base.table.name, column.name] = {}
             self.connection.execute(create_table_text(base.table, Dialect.DUCKDB))
             for check in base.checks:
                 self._constants_of_check(base, check)
@@ -97,6 +97,11 @@ class Values:
                 for name, other in zip(names, referred, strict=False):
                     if (target, other) in self.types:
                         self._share((base.table.name, name), (target, other))
+
+    @property
+    def types(self) -> Mapping[BaseColumn, SqlType]:
+        """The types of the columns of base tables, and of the parts of their documents."""
+        return self.resolver.types
 
     def refusal(self, name: str, text: str, columns: Sequence[Column]) -> str:
         """Why DuckDB cannot read a definition's translation over empty tables; empty where it can.
@@ -121,6 +126,8 @@ class Values:
             return
         for scope in definition.scope.traverse():
             for node in scope.find_all(exp.Condition):
+                if taken(node) is not None:
+                    self.resolver.fact(node, scope)
                 self._compared(node, scope)
 
     def _compared(self, node: exp.Expr, scope: Scope) -> None:
@@ -256,10 +263,15 @@ class Values:
             )
             for positions, checks in groups(base).items()
         ]
+        parts = self.resolver.parts_of(base, said)
+        whole = {part.position for part, _ in parts}
+        domains = [domain for domain in domains if not whole & {*domain.positions}]
+        domains += [self._of_part(*each, place) for place, each in enumerate(parts, len(table.columns))]
         unique = {key[0] for key in base.keys if len(key) == 1}
         domains = [
             weighted(domain, sampled[name])
             if len(domain.positions) == 1
+            and domain.positions[0] < len(table.columns)
             and (name := table.columns[domain.positions[0]].name) in sampled.keys() - unique
             else domain
             for domain in domains
@@ -279,7 +291,16 @@ class Values:
             clock=changes.clock,
             declared=base.primary if all(types[name].kind in IDENTIFYING for name in base.primary) else (),
         )
-        return GivenTable(replace(table, promises=promises), tuple(domains), changes.rows)
+        return GivenTable(
+            replace(table, promises=promises), tuple(domains), changes.rows, tuple(part for part, _ in parts)
+        )
+
+    def _of_part(self, part: DocumentPart, origin: BaseColumn, place: int) -> ColumnValues:
+        """The values of a part of a document, with its place behind the columns of the table."""
+        constants = self.constants(origin) if origin in self.types else ()
+        values = dict.fromkeys((*constants, *plain(part.type)))
+        meets = tuple(each for each in self.together(origin) if each != origin)
+        return ColumnValues((place,), tuple((value,) for value in values), len(constants), meets)
 
     def _checked(
         self,

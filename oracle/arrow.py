@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from oracle.documents import json_text
 from oracle.errors import OracleError
 from workload.schema import Column
 from workload.types import NESTED, TIMESTAMP, Kind, Row, SqlType, Value, of_map
@@ -24,6 +25,7 @@ SIMPLE_TYPES: Mapping[Kind, pa.DataType] = {
     Kind.DATE: pa.date32(),
     Kind.TIMESTAMP_NTZ: pa.timestamp("us"),
     Kind.TIMESTAMP: pa.timestamp("us"),
+    Kind.VARIANT: pa.string(),
 }
 """The Arrow type of every kind but DECIMAL, which carries its precision and scale."""
 
@@ -31,8 +33,19 @@ INSTANT = pa.timestamp("us", "UTC")
 """The Arrow type of TIMESTAMP in a Delta table; DuckDB gets its UTC date and time, without the zone."""
 
 
+DOCUMENT = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
+"""The Arrow type of VARIANT in a Delta table; DuckDB gets its text of JSON."""
+
+
+def _stored_type(type_: SqlType) -> pa.DataType:
+    """The Arrow type of a column of a Delta table."""
+    if type_ == TIMESTAMP:
+        return INSTANT
+    return DOCUMENT if type_.kind is Kind.VARIANT else arrow_type(type_)
+
+
 def arrow_type(type_: SqlType) -> pa.DataType:
-    """The Arrow type by which DuckDB gets values of the SQL type, and Delta too, but for TIMESTAMP."""
+    """The Arrow type by which DuckDB gets values of the SQL type, and Delta most of them (`_stored_type`)."""
     if type_.kind is Kind.DECIMAL:
         return pa.decimal128(type_.precision, type_.scale)
     parts = [(name, arrow_type(part)) for name, part in type_.parts]
@@ -66,9 +79,7 @@ def from_arrow(table: pa.Table, columns: Sequence[Column], what: str) -> tuple[R
     `what` names the table in error messages. Raises OracleError: a column has another name or type.
     """
     actual = [(field.name, _plain(field.type)) for field in table.schema]
-    declared = [
-        (column.name, INSTANT if column.type == TIMESTAMP else arrow_type(column.type)) for column in columns
-    ]
+    declared = [(column.name, _stored_type(column.type)) for column in columns]
     if actual != declared:
         raise OracleError(f"{what}: the columns are {_text(actual)}, but declared are {_text(declared)}")
     # By position, not by name: rows as dictionaries would lose all but the last column of a repeated name.
@@ -90,6 +101,8 @@ def nested(value: Any, type_: SqlType) -> Value:
             return tuple(nested(element, parts[0]) for element in value)
         case Kind.STRUCT, dict():
             return tuple(map(nested, value.values(), parts))
+        case Kind.VARIANT, dict():
+            return json_text(value["metadata"], value["value"])
         case Kind.MAP, dict() | list():
             pairs = dict(value)
             return of_map({nested(key, parts[0]): nested(each, parts[1]) for key, each in pairs.items()})

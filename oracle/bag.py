@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from oracle.errors import UnfitValue
-from workload.types import ESTIMATE, NESTED, SIGNED, Kind, Row, SqlType, Value, to_float
+from workload.types import ESTIMATE, NESTED, SIGNED, Kind, Row, SqlType, Value, document_text, to_float
 
 Tagged = tuple[str, bool | int | float | str] | tuple[str, int, int]
 Nested = tuple[str, tuple[Any, ...]]
@@ -50,8 +51,18 @@ def canonical(value: Value, type_: SqlType) -> Canonical:
             return value
         case Kind.ARRAY | Kind.STRUCT | Kind.MAP if type(value) is tuple:
             return _nested(value, type_)
+        case Kind.VARIANT if type(value) is str:
+            return ("document", _document(value))
         case _:
             raise UnfitValue(f"{value!r} is not a value of type {type_}: its reader mixed up the types")
+
+
+def _document(text: str) -> str:
+    """The text of a JSON document whose spaces and order of keys are always the same."""
+    try:
+        return document_text(json.loads(text))
+    except ValueError as error:
+        raise UnfitValue(f"{text!r} is no JSON: {error}") from error
 
 
 def _nested(value: tuple[Any, ...], type_: SqlType) -> Canonical:

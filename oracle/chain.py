@@ -11,7 +11,7 @@ from oracle.dml import contents_after
 from oracle.duck import duck_type
 from workload.dml import Dml, Optimize, Restore
 from workload.schema import Column, Table
-from workload.types import INT, Row
+from workload.types import INT, Kind, Row
 
 STATEMENT = Column("$statement", INT)
 """The column that says which statement a literal row belongs to. No name in a scenario contains `$`."""
@@ -73,7 +73,12 @@ class Chain:
         self._new: dict[str, int] = {}
         # Materialized, so that the cost is linear in the statements: inlined, each contents would be
         # computed again for everything after it.
-        self._ctes = [f'"$literals" AS MATERIALIZED (SELECT * FROM {literals})']
+        # Arrow has no type for JSON.
+        casts = [
+            f'CAST("{c.name}" AS JSON) AS "{c.name}"' for c in table.columns if c.type.kind is Kind.VARIANT
+        ]
+        items = f"* REPLACE ({', '.join(casts)})" if casts else "*"
+        self._ctes = [f'"$literals" AS MATERIALIZED (SELECT {items} FROM {literals})']
 
     def append(self, write: Write) -> None:
         """Adds the write of a commit that is later than all commits added before."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 import re
 import struct
@@ -36,14 +37,16 @@ class Kind(Enum):
     ARRAY = "ARRAY"
     STRUCT = "STRUCT"
     MAP = "MAP"
+    VARIANT = "VARIANT"
+    """A document. Its value is the text of its JSON as `document_text` writes it."""
 
     # Types are looked up for every value; the hash of Enum is a function of Python, this one is C's.
     __hash__ = object.__hash__
 
 
-NESTED = frozenset({Kind.ARRAY, Kind.STRUCT, Kind.MAP})
-"""The kinds of types that are made of other types. Their values pass through queries; nothing is calculated
-from them, and rows are not matched by them."""
+NESTED = frozenset({Kind.ARRAY, Kind.STRUCT, Kind.MAP, Kind.VARIANT})
+"""The kinds of types whose values hold other values. They pass through queries; no statement and no drawn
+query calculates from them, and rows are not matched by them."""
 
 SCALAR = frozenset(Kind) - NESTED
 
@@ -174,7 +177,7 @@ def parse_type(text: str) -> SqlType:
     if text.endswith(SIGNED_MARK):
         return with_signed_zero(parse_type(text.removesuffix(SIGNED_MARK)))
     match = type_pattern.match(text.strip().upper())
-    names = {kind.value: kind for kind in Kind if kind not in NESTED}
+    names = {kind.value: kind for kind in Kind if kind not in NESTED or kind is Kind.VARIANT}
     if match is None or match["kind"] not in names:
         raise WorkloadError(f"unknown type {text!r}; known: {', '.join(names)}, ARRAY<>, STRUCT<>, MAP<>")
     kind = names[match["kind"]]
@@ -257,10 +260,43 @@ def fits(value: Value, type_: SqlType) -> bool:
             return type(value) is dt.date
         case Kind.TIMESTAMP_NTZ | Kind.TIMESTAMP:
             return type(value) is dt.datetime and value.tzinfo is None
-        case Kind.ARRAY | Kind.STRUCT | Kind.MAP:
-            return type(value) is tuple and bool(type_.parts) and _parts_fit(value, type_)
+        case Kind.ARRAY | Kind.STRUCT | Kind.MAP | Kind.VARIANT:
+            return _nested_fits(value, type_)
         case _:
             assert_never(type_.kind)
+
+
+def document_text(document: object) -> str:
+    """Returns the text of a document of objects, lists, texts, numbers, booleans and None: keys in order.
+
+    1.0 is written as 1, as Spark writes a decimal that it reads in JSON.
+    """
+    return json.dumps(_whole(document), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _whole(document: object) -> object:
+    match document:
+        case dict():
+            return {key: _whole(value) for key, value in document.items()}
+        case list():
+            return [_whole(value) for value in document]
+        case float() if document.is_integer():
+            return int(document)
+        case _:
+            return document
+
+
+def _is_document(text: str) -> bool:
+    try:
+        return document_text(json.loads(text)) == text
+    except ValueError:
+        return False
+
+
+def _nested_fits(value: Value, type_: SqlType) -> bool:
+    if type_.kind is Kind.VARIANT:
+        return type(value) is str and _is_document(value)
+    return type(value) is tuple and bool(type_.parts) and _parts_fit(value, type_)
 
 
 def _parts_fit(value: tuple[Any, ...], type_: SqlType) -> bool:

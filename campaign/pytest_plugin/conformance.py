@@ -49,7 +49,7 @@ VALUES: Mapping[SqlType, Sequence[Value]] = {
         domains.MADE_OF_PARTS.get(kind, SqlType(kind)): tuple(
             dict.fromkeys(value for _, domain in domains.DOMAINS[kind] for value in domain.values)
         )
-        for kind in Kind
+        for kind in domains.DOMAINS
     },
     domains.WIDE_DECIMAL: domains.WIDE_DECIMALS.values,
 }

@@ -183,7 +183,7 @@ def _asked(engine: Engine, written: WrittenDefinition, known: Known) -> Describe
 def described(written: WrittenDefinition, known: Known) -> Described:
     """The columns that the engine gives a definition, or why it cannot read it without Spark."""
     found = _as_described(_explained(written, known))
-    more = "; Spark may know it: --tier spark, --tier delta"
+    more = "; Spark may know it: --tier delta"
     return replace(found, reason=found.reason + more) if found.reason.startswith("unsupported: ") else found
 
 

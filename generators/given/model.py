@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
+from generators.given.documents import DocumentPart, document, part_value, path_text
 from workload.query import names_read
 from workload.scenario import Definition, DynamicTable
-from workload.schema import Table
+from workload.schema import Column, Table
 from workload.types import Row, Value
 
 
@@ -33,17 +35,50 @@ class ColumnValues:
     null_percent: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GivenTable:
     """A base table, which has its promises, and the values that rows are drawn from.
 
     `domains`: each column stands in one of them. `rows`: the least and the most first rows; None as the
-    profile says.
+    profile says. `parts`: of the documents in its columns, in whose places they have domains.
     """
 
     table: Table
     domains: tuple[ColumnValues, ...]
     rows: tuple[int, int] | None = None
+    parts: tuple[DocumentPart, ...] = ()
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the table, and behind them the parts of its documents, such as payload:id."""
+        of = self.table.columns
+        return (*of, *(Column(of[p.position].name + path_text(p.path), p.type) for p in self.parts))
+
+    def place(self, name: str) -> int:
+        """The position of a column or of a part of a document. Raises ValueError."""
+        return [column.name for column in self.columns].index(name)
+
+    def column_of(self, place: int) -> int:
+        """The position of the column that a place is, or is a part of."""
+        first = len(self.table.columns)
+        return place if place < first else self.parts[place - first].position
+
+    def value(self, row: Row, place: int) -> Value:
+        """What a row has at a place: the value of a column, or of a part of a document."""
+        if place < len(row):
+            return row[place]
+        part = self.parts[place - len(row)]
+        return part_value(row[part.position], part)
+
+    def row(self, values: Mapping[int, Value]) -> Row:
+        """The row of values by place; documents that have none are put together from their parts."""
+        whole = dict(values)
+        first = len(self.table.columns)
+        for position in {part.position for part in self.parts} - whole.keys():
+            whole[position] = document(
+                {part: values.get(n) for n, part in enumerate(self.parts, first) if part.position == position}
+            )
+        return tuple(whole[n] for n in range(first))
 
     @property
     def key(self) -> tuple[int, ...]:
@@ -57,7 +92,7 @@ class GivenTable:
 
     def is_required(self, position: int) -> bool:
         """Whether a column is never NULL."""
-        return self.table.columns[position].name in self.table.promises.required
+        return self.columns[position].name in self.table.promises.required
 
 
 @dataclass(frozen=True, slots=True)

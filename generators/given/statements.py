@@ -123,7 +123,7 @@ class GivenStatements:
 
         Tables may refer to each other in a circle, so this ends at some depth.
         """
-        row = tuple(values[n] for n in range(len(values)))
+        row = given.row(values)
         inserts: list[dml.Dml] = []
         for foreign in given.table.promises.foreign:
             key = key_of(row, given.table, foreign.columns)
@@ -149,11 +149,19 @@ class GivenStatements:
         fixed = list(row.values)
         if left_out and fixed:
             fixed.remove(self.choices.pick(fixed))
-        values.update({given.table.position(name): value for name, value in fixed})
+        values.update({given.place(name): value for name, value in fixed})
+        for part in given.parts:
+            # A document is put together from its parts, which others may still change.
+            values.pop(part.position, None)
         return values
 
     def _drawn_row(self, given: GivenTable) -> dict[int, Value]:
-        return {n: value for domain in given.domains for n, value in self._drawn(given, domain).items()}
+        """Values of columns and of parts of documents, by place; now and then no document at all."""
+        values = {n: value for domain in given.domains for n, value in self._drawn(given, domain).items()}
+        for position in dict.fromkeys(part.position for part in given.parts):
+            if not given.is_required(position) and self.choices.chance(self.null_percent):
+                values[position] = None
+        return values
 
     def _held(
         self, witness: Witness, group: Sequence[tuple[int, str]], rows: Sequence[dict[int, Value] | None]
@@ -164,7 +172,7 @@ class GivenStatements:
             row = rows[number]
             if row is not None:
                 given = self._table(witness.rows[number].table)
-                held.append((row, given, given.table.position(name)))
+                held.append((row, given, given.place(name)))
         return held
 
     def _unify(
@@ -179,7 +187,7 @@ class GivenStatements:
         ]
         value = asked[0] if asked else self._fresh([(given, position) for _, given, position in held])
         for row, given, position in held:
-            if fits(value, given.table.columns[position].type):
+            if fits(value, given.columns[position].type):
                 row[position] = value
 
     def _ascend(
@@ -198,7 +206,7 @@ class GivenStatements:
         if len(values) >= len(held):
             drawn = self.choices.subset(values, len(held), len(held))
             for (row, given, n), value in zip(held, drawn, strict=True):
-                if fits(value, given.table.columns[n].type):
+                if fits(value, given.columns[n].type):
                     row[n] = value
 
     def _possible(self, given: GivenTable, position: int) -> set[Value]:
@@ -208,7 +216,7 @@ class GivenStatements:
 
     def _fresh(self, places: Sequence[tuple[GivenTable, int]]) -> Value:
         """A value that may stand in all of some columns; one that stands in none, where there is such."""
-        held = {row[n] for given, n in places for row in self.contents[given.table.name]}
+        held = {given.value(row, n) for given, n in places for row in self.contents[given.table.name]}
         possible = [self._possible(given, n) for given, n in places]
         shared = set.intersection(*possible)
         options = sorted((shared - held) or shared or possible[0] or {None}, key=repr)
@@ -333,12 +341,10 @@ class GivenStatements:
 
     def _row(self, given: GivenTable, beside: Sequence[Row]) -> Row | None:
         """A random row; None where the one that was drawn may not stand beside the others."""
-        values: dict[int, Value] = {}
-        for domain in given.domains:
-            values.update(self._drawn(given, domain))
+        values = self._drawn_row(given)
         for foreign in given.table.promises.foreign:
             values.update(self._referring(given, foreign, beside))
-        row = tuple(values[n] for n in range(len(given.table.columns)))
+        row = given.row(values)
         trial = {given.table.name: (*self.contents[given.table.name], *beside, row)}
         # Without the tables that it refers to, which a row of another table may stand in later.
         return None if broken_promise([given], trial) else row
@@ -382,8 +388,9 @@ class GivenStatements:
         present: dict[Value, None] = {}
         for name, column in domain.meets:
             if name in self.contents:
-                position = self._table(name).table.position(column)
-                values = (row[position] for row in self.contents[name])
+                other = self._table(name)
+                position = other.place(column)
+                values = (other.value(row, position) for row in self.contents[name])
                 present.update(dict.fromkeys(value for value in values if value in known))
         return list(present)
 
@@ -433,7 +440,9 @@ class GivenStatements:
         assignments: dict[int, Value] = {}
         free = given.table.promises.updated
         domains = [
-            each for each in given.domains if free is None or {*each.positions} <= {*given.positions(free)}
+            each
+            for each in given.domains
+            if free is None or {*map(given.column_of, each.positions)} <= {*given.positions(free)}
         ]
         if not domains:
             return None
@@ -443,6 +452,8 @@ class GivenStatements:
             if any(n in assignments for n in given.positions(foreign.columns)):
                 assignments.update(self._referring(given, foreign, ()))
         columns = given.table.columns
+        if any(n >= len(columns) for n in assignments):
+            assignments = self._with_documents(given, assignments)
         sets = tuple(
             dml.Assignment(columns[n].name, Literal(value, columns[n].type))
             for n, value in sorted(assignments.items())
@@ -453,6 +464,16 @@ class GivenStatements:
             column = columns[position]
             sets = (dml.Assignment(column.name, ColumnRef(given.table.name, column.name, column.type)),)
         return dml.Update(given.table.name, sets, self._condition(given))
+
+    def _with_documents(self, given: GivenTable, assignments: Mapping[int, Value]) -> dict[int, Value]:
+        """The assignments with whole documents for their parts; the other parts are those of some row."""
+        first = len(given.table.columns)
+        changed = {given.parts[n - first].position for n in assignments if n >= first}
+        held = self.contents[given.table.name]
+        row = self.choices.pick(held) if held else given.row(self._drawn_row(given))
+        values = {n: given.value(row, n) for n in range(len(given.columns)) if n not in changed}
+        made = given.row({**values, **assignments})
+        return {n: value for n, value in assignments.items() if n < first} | {n: made[n] for n in changed}
 
     def merge(self, given: GivenTable) -> dml.Dml | None:
         """MERGE on the first key of a table, or on its first column."""

@@ -25,6 +25,7 @@ SIMPLE: Mapping[Kind, Sequence[Value]] = {
     Kind.ARRAY: ((),),
     Kind.STRUCT: (),
     Kind.MAP: ((),),
+    Kind.VARIANT: ("{}",),
 }
 """The values that are easiest to read, simplest first."""
 

@@ -50,6 +50,12 @@ def type_name(type_: SqlType, dialect: Dialect) -> str:
 def _nested_name(type_: SqlType, dialect: Dialect) -> str:
     names = [(name, type_name(part, dialect)) for name, part in type_.parts]
     match dialect, type_.kind:
+        case Dialect.SPARK, Kind.VARIANT:
+            return "VARIANT"
+        case Dialect.DUCKDB, Kind.VARIANT:
+            return "JSON"
+        case _, Kind.VARIANT:
+            raise WorkloadError(f"type {type_} has no name in the dialect {dialect.value}")
         case Dialect.SPARK, Kind.STRUCT:
             return f"STRUCT<{', '.join(f'{name}: {part}' for name, part in names)}>"
         case Dialect.SPARK, _:
@@ -118,9 +124,7 @@ def literal(value: Value, type_: SqlType, dialect: Dialect) -> str:
         case Decimal():
             return f"CAST({value:f} AS {name})"
         case str():
-            text = string_literal(value, dialect)
-            # Bare, it would have no type yet.
-            return f"CAST({text} AS {name})" if dialect is Dialect.POSTGRES else text
+            return _text(value, type_, name, dialect)
         case bytes():
             return _binary(value, name, dialect)
         case dt.datetime():
@@ -131,6 +135,14 @@ def literal(value: Value, type_: SqlType, dialect: Dialect) -> str:
             return f"CAST({_nested(value, type_, dialect)} AS {name})"
         case _:
             assert_never(value)
+
+
+def _text(value: str, type_: SqlType, name: str, dialect: Dialect) -> str:
+    text = string_literal(value, dialect)
+    if type_.kind is Kind.VARIANT and dialect is Dialect.SPARK:
+        return f"parse_json({text})"
+    # Bare, it would have no type yet.
+    return f"CAST({text} AS {name})" if dialect is Dialect.POSTGRES or type_.kind is Kind.VARIANT else text
 
 
 def _nested(value: tuple[Any, ...], type_: SqlType, dialect: Dialect) -> str:

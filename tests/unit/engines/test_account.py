@@ -59,7 +59,7 @@ def test_a_store_that_cannot_analyse_text_says_so(world: World, mode: RefreshMod
     with pytest.raises(UnsupportedError) as caught:
         world.account.create_dynamic_table("d", "SELECT city FROM orders SORT BY city", refresh_mode=mode)
     assert str(caught.value) == (
-        "unsupported: SORT BY: no differentiation rule yet, and this store runs plans only"
+        "unsupported: SORT BY: no differentiation rule yet, and only an account on Delta asks Spark for it"
     )
 
 

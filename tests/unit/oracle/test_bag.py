@@ -29,6 +29,7 @@ from workload.types import (
     decimal,
     fits,
     map_of,
+    parse_type,
     struct_of,
     to_float,
 )
@@ -50,6 +51,7 @@ SAMPLES: dict[SqlType, tuple[Value, ...]] = {
     array_of(INT): ((), (1, 2), (2, 1), (None,)),
     struct_of(a=INT, b=STRING): ((1, "a"), (1, None), (None, None)),
     map_of(STRING, INT): ((), (("a", 1),), (("a", None),)),
+    parse_type("VARIANT"): ("null", "1", '"1"', '{"a":1}', '{"a":[1]}'),
 }
 
 

@@ -1,0 +1,77 @@
+"""Documents in own definitions, judged on Delta: a change of a document alone is a change of its row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from campaign.judging.lane import Lane
+from dynamic_tables.differentiate import changes
+from dynamic_tables.plan.expressions import Col, Expr, text
+from dynamic_tables.plan.types import VARIANT
+from engines.engine import Engine
+from engines.spark.on_delta import DeltaPlatform
+from engines.variant import Variant
+from workload.dml import Assignment, Insert, Update
+from workload.outcomes.results import Check, OutcomeClass
+from workload.query import Literal, Named, Verbatim
+from workload.scenario import Commit, Create, DynamicTable, Refresh, RefreshMode, Scenario
+from workload.schema import Column, Table
+from workload.types import INT, SqlType, parse_type
+
+pytestmark = pytest.mark.spark
+
+DOCUMENT = parse_type("VARIANT")
+
+BEFORE, AFTER = (
+    '{"lines":[{"sku":"a"},{"sku":"b"}],"total":1}',
+    '{"lines":[{"sku":"a"},{"sku":"c"}],"total":2}',
+)
+
+
+def defined(name: str, text: str, translated: str, **columns: SqlType) -> DynamicTable:
+    query = Verbatim(text, translated, (Named("r", "r"),), tuple(columns.items()))
+    return DynamicTable(name, query, RefreshMode.INCREMENTAL)
+
+
+CHANGED = Scenario(
+    "a document is updated, and its row is not",
+    (Table("r", (Column("k", INT), Column("p", DOCUMENT))),),
+    (
+        defined("kept", "SELECT k, p FROM r", "SELECT k, p FROM r", k=INT, p=DOCUMENT),
+        defined(
+            "totals",
+            "SELECT k, p:total::INT AS total FROM r WHERE variant_get(p, '$.total', 'int') > 0",
+            "SELECT k, CAST(p ->> '$.total' AS INT) AS total FROM r WHERE CAST(p ->> '$.total' AS INT) > 0",
+            k=INT,
+            total=INT,
+        ),
+    ),
+    (
+        Commit(10, (Insert("r", ((1, BEFORE), (2, "null"), (3, None))),)),
+        Create(20, "kept"),
+        Create(21, "totals"),
+        Commit(30, (Update("r", (Assignment("p", Literal(AFTER, DOCUMENT)),), None),)),
+        Refresh(40, "kept", 40),
+        Refresh(50, "totals", 50),
+    ),
+)
+
+
+def test_a_change_of_a_document_is_seen(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With documents that all look alike to the engine, its DELETE and its INSERT of a row cancel."""
+    lane = Lane(engine=Engine.started(lambda: DeltaPlatform(spark=spark, folder=tmp_path, variant=Variant())))
+    assert lane.judge(CHANGED).outcome is OutcomeClass.PASSED
+    known = changes.comparable
+
+    def alike(column: Col) -> Expr:
+        return text("") if column.type == VARIANT else known(column)
+
+    monkeypatch.setattr(changes, "comparable", alike)
+    outcome = lane.judge(CHANGED)
+    assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
+    assert {(each.check, each.table) for each in outcome.findings} >= {(Check.EQUALITY, "kept")}
