@@ -25,6 +25,9 @@ AGES = (1, 60, DAY, 10 * DAY, 10 * DAY)
 MEETING = 0.6
 """How often a column takes a value that stands on the other side of a join."""
 
+CROSSING = 0.6
+"""How often an update takes a column across a constant of a model: into a filter, or out of it."""
+
 STATEMENTS = 5
 """About how many statements a model takes; a run is stopped at one of them."""
 
@@ -140,9 +143,18 @@ class Drawing:
         if not usable:
             raise NotPossible(f"{source.name}: every column belongs to a key or is the clock")
         values = dict(zip(source.names, row, strict=False))
+        compared = [column for column in usable if self._compared(source, column)]
         for _ in range(30):
             for column in self.random.sample(usable, self.random.randint(1, len(usable))):
                 values[column.name] = self._value(source, column)
+            # Drawn anew, a column often has a value for which a filter answers as before.
+            if compared and self.random.random() < CROSSING:
+                column = self.random.choice(compared)
+                before = row[source.names.index(column.name)]
+                required = self._required(source, column)
+                values[column.name] = self.domains.across(
+                    self.random, column.name, column.type, required, before
+                )
             if tuple(values.values()) != row[: len(source.names)]:
                 break
         if tick is not None and clock is not None and source.clock is not None:
@@ -153,8 +165,14 @@ class Drawing:
         linked = self._linked(source, column.name)
         if linked and self.random.random() < MEETING:
             return self.random.choice(linked)
-        required = column.required or column.name.lower() in self.merged.get(source.id, ())
-        return self.domains.draw(self.random, column.name, column.type, required)
+        return self.domains.draw(self.random, column.name, column.type, self._required(source, column))
+
+    def _required(self, source: Source, column: SourceColumn) -> bool:
+        """Whether a column is never NULL; those of models' keys are only where the kind of change says so."""
+        return column.required or column.name.lower() in self.merged.get(source.id, ())
+
+    def _compared(self, source: Source, column: SourceColumn) -> bool:
+        return bool(self.domains.compared(column.name, column.type, self._required(source, column)))
 
     def _linked(self, source: Source, name: str) -> list[str]:
         """Values of columns of other sources that a column is compared with, so that joins meet."""

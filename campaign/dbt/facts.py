@@ -19,10 +19,12 @@ from campaign.dbt.drawing import Drawing, NotPossible
 from campaign.dbt.process import Dbt, DbtBroken
 from campaign.dbt.project import Model, Project, Source, read_project, with_sources
 from campaign.dbt.reading import (
+    ISO_DAY,
     Roles,
     TextRead,
     all_renames,
     check_literals,
+    columns_of,
     ends_with,
     named_relations,
     plain,
@@ -37,8 +39,6 @@ from campaign.errors import CampaignError
 
 RUN_STARTED = re.compile(r"[<>=][^\n]*run_started_at")
 """A condition on the start of the run, of which only a literal is left in the compiled text."""
-
-ISO_DAY = re.compile(r"'(\d{4}-[01]\d-[0-3]\d)")
 
 FAR = "2050"
 """Days from this year on, such as 9999-12-31, stand for `never`: rows need not be newer."""
@@ -160,7 +160,7 @@ def learned(dbt: Dbt, project: Project, seed: int) -> ProjectFacts:
     texts = {id_: each["compiled"] for id_, each in first["results"].items() if each["compiled"]}
     reads = _reads(project, runner.build(models), texts)
     project = with_clocks(project, reads)
-    domains = _domains(project, reads, [str(node["text"]) for node in dbt.opened["nodes"]])
+    domains = domains_of(project, reads, [str(node["text"]) for node in dbt.opened["nodes"]])
     ignored = {model.id: model.ignored for model in models}
     failed: list[Mapping[str, str]] = []
     unsteady: dict[str, str] = {}
@@ -179,26 +179,29 @@ def learned(dbt: Dbt, project: Project, seed: int) -> ProjectFacts:
     return ProjectFacts(project, roles(project, reads), domains, ignored, never | unsteady, failures(first))
 
 
-def _domains(project: Project, reads: Mapping[str, TextRead], raw: Iterable[str]) -> Domains:
+def domains_of(project: Project, reads: Mapping[str, TextRead], raw: Iterable[str]) -> Domains:
     """Values by the constants of models and of CHECK constraints; `raw`: the models' texts before Jinja."""
     constants: dict[str, dict[str, None]] = {}
     links: dict[str, set[str]] = {}
+    renamed = all_renames(reads.values())
+
+    def columns(name: str) -> list[str]:
+        """The columns of sources that a name may stand for; a staging model may have given them another."""
+        found = (each for source in project.sources.values() for each in columns_of(source, name, renamed))
+        return list(dict.fromkeys(each.lower() for each in found))
+
     found = [pair for read in reads.values() for name in read.constants for pair in _pairs(name, read)]
     checks = [check for source in project.sources.values() for check in source.checks]
     for name, value in [*found, *(pair for check in checks for pair in check_literals(check))]:
-        constants.setdefault(name, {})[value] = None
+        # Any of them: the text alone does not tell from which source a column comes.
+        for column in columns(name):
+            constants.setdefault(column, {})[value] = None
     for read in reads.values():
         for one, two in read.links:
-            links.setdefault(one, set()).add(two)
+            for column in columns(one):
+                links.setdefault(column, set()).update(columns(two))
     clocks = {source.clock.lower() for source in project.sources.values() if source.clock}
-    renamed = all_renames(reads.values())
-    # A clock may have another name in the model that filters by it.
-    of_clocks = [
-        value
-        for name, values in constants.items()
-        if name in clocks or renamed.get(name, frozenset()) & clocks
-        for value in values
-    ]
+    of_clocks = [value for name in clocks for value in constants.get(name, ())]
     timed = any(read.timed for read in reads.values()) or any(map(RUN_STARTED.search, raw))
     return Domains(
         base_day(of_clocks, timed=timed),
@@ -220,10 +223,10 @@ def base_day(constants: Iterable[str], *, timed: bool) -> dt.date:
         return dt.datetime.now(tz=dt.UTC).date() - dt.timedelta(days=NEWEST // DAY)
     days = [BASE]
     for text in constants:
-        if (found := ISO_DAY.match(text)) and found[1] < FAR:
+        if (found := ISO_DAY.match(text.strip("'"))) and found[0] < FAR:
             # A text of this form may name no day.
             with suppress(ValueError):
-                days.append(dt.date.fromisoformat(found[1]))
+                days.append(dt.date.fromisoformat(found[0]))
     return max(days)
 
 

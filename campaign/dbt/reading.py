@@ -15,9 +15,16 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, build_scope, traverse_scope
 
 from campaign.dbt.project import CLOCK_NAMES, Project, Source
-from campaign.dbt.rows import can_be_clock, is_time
+from campaign.dbt.rows import NULL, can_be_clock, is_time
+from given.near import around
+from workload.types import Kind, SqlType
 
-COMPARISONS = (exp.EQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NEQ, exp.In, exp.Like, exp.ILike, exp.Case)
+COMPARISONS = (
+    *(exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between),
+    *(exp.In, exp.Like, exp.ILike, exp.Case, exp.Is),
+)
+
+ISO_DAY = re.compile(r"\d{4}-[01]\d-[0-3]\d")
 
 TIME = re.compile(
     r"\b(current_date|current_timestamp|now\s*\(|today\s*\(|get_current_timestamp|localtimestamp|run_started_at)",
@@ -84,7 +91,7 @@ def read_text(text: str, itself: str, dialect: str = "duckdb") -> TextRead | Non
         {name: tuple(found) for name, found in constants.items()},
         frozenset(links(tree)),
         frozenset(renames(tree)),
-        any(TIME.search(each.sql("duckdb")) for each in tree.find_all(*COMPARISONS, exp.Between)),
+        any(TIME.search(each.sql("duckdb")) for each in tree.find_all(*COMPARISONS)),
         frozenset(read_as_times(tree)),
     )
 
@@ -203,18 +210,30 @@ def links(tree: exp.Expr) -> Iterator[tuple[str, str]]:
 
 
 def literals(tree: exp.Expr) -> Iterator[tuple[str, str]]:
-    """The literals beside a column in a condition, and neighbours of numbers, with the column's name."""
+    """The literals beside a column in a condition with their neighbours, and NULL after IS, with its name."""
     for each in tree.find_all(*COMPARISONS):
         columns = [column.name.lower() for column in each.find_all(exp.Column)]
+        if isinstance(each, exp.Is) and isinstance(each.expression, exp.Null):
+            yield from ((name, NULL) for name in columns)
         for literal in each.find_all(exp.Literal):
-            text = literal.name
-            values = [literal.sql("duckdb")]
-            if literal.is_string:
-                values = ["'" + text.replace("%", "a").replace("_", "b").replace("'", "''") + "'"]
-            elif literal.is_int:
-                values = [str(int(text) + step) for step in (0, 1, -1)]
             for name in columns:
-                yield from ((name, value) for value in values)
+                yield from ((name, value) for value in with_neighbours(literal))
+
+
+def with_neighbours(literal: exp.Literal) -> list[str]:
+    """A literal as DuckDB writes it; with the numbers, or the days, just above and below, if it is one.
+
+    >>> with_neighbours(exp.Literal.number("9.99")), with_neighbours(exp.Literal.string("2024-02-29"))
+    (['9.99', '10.00', '9.98'], ["'2024-02-29'", "'2024-03-01'", "'2024-02-28'"])
+    """
+    text = literal.name
+    if literal.is_string:
+        days = around(text, SqlType(Kind.DATE)) if ISO_DAY.fullmatch(text) else ()
+        texts = [str(day) for day in days] or [text.replace("%", "a").replace("_", "b").replace("'", "''")]
+        return [f"'{each}'" for each in texts]
+    digits = len(text.partition(".")[2])
+    number = f"-{text}" if isinstance(literal.parent, exp.Neg) else text
+    return [str(each) for each in around(number, SqlType(Kind.DECIMAL, 38, digits))] or [text]
 
 
 def read_as_times(tree: exp.Expr) -> Iterator[str]:

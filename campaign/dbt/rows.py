@@ -21,6 +21,9 @@ BASE = dt.date(2024, 1, 1)
 NULL_SHARE = 0.15
 """The share of NULL in columns that may hold it."""
 
+ASKED_NULL_SHARE = 0.5
+"""The share where a model asks for NULL, such as `deleted_at IS NULL`."""
+
 INTEGERS = frozenset(
     f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
 ) | {
@@ -144,8 +147,10 @@ def letters(number: int) -> str:
 def may_hold(type_: str, literal: str) -> bool:
     """Whether a constant may be a value of a type: another source may have the name of its column.
 
-    A constant beside a column of JSON, a list or a struct is compared with a part of it.
+    A constant beside a column of JSON, a list or a struct is compared with a part of it. Any type has NULL.
     """
+    if literal == NULL:
+        return True
     if type_.startswith("ENUM("):
         return literal in type_
     if is_time(type_):
@@ -171,13 +176,28 @@ class Domains:
     scale: int = 1
     times: frozenset[str] = frozenset()
 
+    def compared(self, name: str, type_: str, required: bool) -> list[str]:
+        """The constants of a column that its rows may hold; NULL among them where a model asks for it."""
+        found = self.constants.get(name.lower(), ())
+        return [each for each in found if may_hold(type_, each) and not (required and each == NULL)]
+
     def draw(self, random: Random, name: str, type_: str, required: bool) -> str:
         """The literal of a random value of a column that is neither key nor clock."""
-        if not required and random.random() < NULL_SHARE:
+        compared = self.compared(name, type_, required)
+        share = ASKED_NULL_SHARE if NULL in compared else NULL_SHARE
+        if not required and random.random() < share:
             return NULL
         if name.lower() in self.times and type_.startswith("VARCHAR"):
             return Clock(type_, self.base).literal(NEWEST - 60 * random.randint(1, 3))
-        constants = [each for each in self.constants.get(name.lower(), ()) if may_hold(type_, each)]
+        constants = [each for each in compared if each != NULL]
         if constants and random.random() < 0.6:
             return random.choice(constants)
         return value_of(type_, random.randint(1, 3), self.base)
+
+    def across(self, random: Random, name: str, type_: str, required: bool, value: str) -> str:
+        """A value for which a condition may answer otherwise than for this one, which it is compared with."""
+        compared = self.compared(name, type_, required)
+        if value not in compared:
+            return random.choice(compared)
+        plain = [value_of(type_, number, self.base) for number in (1, 2, 3)]
+        return random.choice([each for each in (*compared, *plain) if each != value])

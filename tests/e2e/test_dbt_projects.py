@@ -46,6 +46,8 @@ CREATE TABLE orders (id INTEGER PRIMARY KEY, amount DECIMAL(10,2), made_at TIMES
 CREATE TABLE files (id INTEGER PRIMARY KEY);
 CREATE TABLE sold.goods (id INTEGER PRIMARY KEY);
 CREATE TABLE web.visits (id INTEGER PRIMARY KEY, page VARCHAR);
+CREATE TABLE web.tickets (id INTEGER PRIMARY KEY, state VARCHAR, n1 INTEGER, n2 INTEGER, n3 INTEGER,
+    n4 INTEGER, n5 INTEGER, n6 INTEGER, gone_at TIMESTAMP, updated_at TIMESTAMP);
 """
 
 
@@ -88,6 +90,24 @@ def test_batches_follow_the_clock_of_the_trial(tmp_path: Path) -> None:
     ran = subprocess.run(["bash", str(script)], env=environment, capture_output=True, text=True)
     assert ran.returncode == 1, ran.stderr
     assert "missing after the incremental runs:" in ran.stdout
+
+
+def test_rows_that_leave_a_filter_are_found(tmp_path: Path) -> None:
+    """Read by their clock, rows that are updated out of the filter stay in the model."""
+    filtered = (
+        "{{ config(materialized='incremental', unique_key='id') }}"
+        "with tickets as (select id, state as status, gone_at, updated_at from web.tickets)"
+        "select id, updated_at from tickets where CONDITION {% if is_incremental() %}"
+        "and updated_at >= (select coalesce(max(updated_at), '2000-01-01') from {{ this }}) {% endif %}"
+    )
+    conditions = {"by_status": "status = 'open'", "there": "gone_at is null", "gone": "gone_at is not null"}
+    models = {name: filtered.replace("CONDITION", each) for name, each in conditions.items()}
+    words = ("--trials", "6", *kinds("appended", "updated"))
+    found = judged(tmp_path, models, *words, expected=ExitCode.OK)
+    for model in models:
+        cells = found["models"][model]["changes"]
+        assert (cells["appended"]["verdict"], cells["updated"]["verdict"]) == ("equal", "differs")
+        assert cells["updated"]["source_rows"] == 1
 
 
 def test_vars_follow_the_clock_and_raw_names_files_and_other_catalogs_are_sources(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from campaign.dbt.drawing import Drawing
@@ -60,8 +61,9 @@ SHOP = Project(
 )
 
 
-def drawing(seed: int, source: Source = ORDERS, project: Project = SHOP) -> Drawing:
-    """Draws trials on a source whose rows are told apart by `id`."""
-    return Drawing(
-        Random(seed), project, source, {source.id: ("id",)}, Domains(BASE, {}), {source.id: frozenset({"id"})}
-    )
+def drawing(
+    seed: int, source: Source = ORDERS, project: Project = SHOP, constants: Mapping[str, Sequence[str]] = {}
+) -> Drawing:
+    """Draws trials on a source whose rows are told apart by `id`; `constants`: of its columns."""
+    domains, keys = Domains(BASE, constants), {source.id: ("id",)}
+    return Drawing(Random(seed), project, source, keys, domains, {source.id: frozenset({"id"})})

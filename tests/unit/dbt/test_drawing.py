@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 
 from campaign.dbt.drawing import NotPossible, draw, latenesses
 from campaign.dbt.kinds import ChangeKind
+from campaign.dbt.project import Project, Source, SourceColumn
 from campaign.dbt.rows import DAY, NULL, Clock
 from campaign.dbt.search import without_change
 from campaign.dbt.smaller import keeps_references, shrink
@@ -87,6 +88,41 @@ def test_updates_set_the_clock_or_leave_it(seed: int, kind: ChangeKind) -> None:
         assert clock(new) > max(clock(row) for row in start.values() if len(row) == len(new))
     else:
         assert clock(new) == clock(old)
+
+
+TICKETS = Source(
+    id="source.shop.raw.tickets",
+    name="raw.tickets",
+    relation='"shop"."main"."tickets"',
+    columns=(
+        SourceColumn("id", "INTEGER", True),
+        SourceColumn("status", "VARCHAR", False),
+        *(SourceColumn(f"n{number}", "INTEGER", False) for number in range(6)),
+        SourceColumn("closed_at", "TIMESTAMP", False),
+        SourceColumn("updated_at", "TIMESTAMP", False),
+    ),
+    keys=(("id",),),
+    clock="updated_at",
+)
+
+
+def share_that_leaves(column: str, value: str) -> int:
+    """How many of a hundred trials update a row so that it holds a value of a column no longer."""
+    project = Project(sources={TICKETS.id: TICKETS}, models={}, selected=(), ancestors={})
+    place, left = TICKETS.names.index(column), 0
+    for seed in range(100):
+        made = drawing(seed, TICKETS, project, {column: [value]})
+        trial = draw(made, ChangeKind.UPDATED, [], rounds=3, models=1, late=LATE)
+        held = {put.number: put.row[place] for put in trial.start}
+        puts = [change for each in trial.rounds for change in each.changes if isinstance(change, Put)]
+        left += any(held[put.number] == value != put.row[place] for put in puts)
+    return left
+
+
+def test_updated_rows_leave_the_filters_of_models() -> None:
+    """A model that reads rows by their clock keeps those that have left its filter: five trials show it."""
+    assert share_that_leaves("status", "'open'") >= 35
+    assert share_that_leaves("closed_at", NULL) >= 35
 
 
 def test_each_other_kind_does_what_it_says() -> None:

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from campaign.dbt.facts import base_day, clock_scale
+from campaign.dbt.facts import base_day, clock_scale, domains_of
 from campaign.dbt.project import SourceColumn
 from campaign.dbt.reading import (
     TextRead,
@@ -63,6 +63,24 @@ def test_constants_come_with_their_neighbours() -> None:
     found = read("select case when amount > 5 then 1 end from shop.main.orders where kind like 'wine%'")
     assert set(found.constants["amount"]) >= {"4", "5", "6"}
     assert found.constants["kind"] == ("'winea'",)
+
+
+def test_null_that_is_asked_for_days_and_negative_numbers_are_constants() -> None:
+    found = read(
+        "select 1 from shop.main.orders where gone_at is null and paid is not null "
+        "and day >= '2024-02-29' and amount between -1.5 and 2"
+    )
+    assert found.constants["gone_at"] == found.constants["paid"] == ("NULL",)
+    assert set(found.constants["day"]) == {"'2024-02-28'", "'2024-02-29'", "'2024-03-01'"}
+    assert set(found.constants["amount"]) == {"-1.6", "-1.5", "-1.4", "1", "2", "3"}
+
+
+def test_constants_reach_the_columns_of_sources_through_renames() -> None:
+    staged = read("select id, customer_id as buyer, amount as total from shop.main.orders")
+    above = read("select * from shop.main.staged s join shop.main.people p on p.id = s.buyer where total = 7")
+    found = domains_of(SHOP, {"staged": staged, "above": above}, [])
+    assert set(found.constants) == {"amount"}
+    assert found.links["customer_id"] == {"id"}
 
 
 def test_texts_that_are_read_as_times_are_known() -> None:
