@@ -74,6 +74,8 @@ def read_changes(path: Path, script: Script) -> Mapping[str, Changes]:
     tables = {base.table.name: base for base in script.tables}
     found = {}
     for name, about in said.items():
+        if name in script.unfit:
+            continue
         if name not in tables:
             raise ScriptError(f"{file}: no script creates a table {name}; there are {', '.join(tables)}")
         if not isinstance(about, dict):

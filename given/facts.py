@@ -290,25 +290,27 @@ def padded(select: exp.Select) -> frozenset[str]:
     return frozenset(found)
 
 
-def in_order(script: Script) -> list[WrittenDefinition]:
-    """The definitions, upstreams first. Raises ScriptError for a cycle."""
+def in_order(script: Script) -> tuple[list[WrittenDefinition], Mapping[str, str]]:
+    """The definitions, upstreams first, and what is wrong with those that read one another in a circle."""
     written = {definition.name: definition for definition in script.definitions}
     ordered: dict[str, WrittenDefinition] = {}
+    circular: dict[str, str] = {}
 
     def visit(definition: WrittenDefinition, path: tuple[str, ...]) -> None:
         if definition.name in path:
-            cycle = " reads ".join((*path[path.index(definition.name) :], definition.name))
-            raise ScriptError(f"{definition.place}: {cycle}; remove one of these readings")
-        if definition.name in ordered:
-            return
-        for name in names_in(definition.tree):
-            if name in written:
-                visit(written[name], (*path, definition.name))
-        ordered[definition.name] = definition
+            circle = path[path.index(definition.name) :]
+            for at, name in enumerate(circle):
+                shown = " reads ".join((*circle[at:], *circle[:at], name))
+                circular.setdefault(name, f"{written[name].place}: {shown}; remove one of these readings")
+        elif definition.name not in ordered:
+            for name in names_in(definition.tree):
+                if name in written:
+                    visit(written[name], (*path, definition.name))
+            ordered[definition.name] = definition
 
     for definition in script.definitions:
         visit(definition, ())
-    return list(ordered.values())
+    return list(ordered.values()), circular
 
 
 def names_in(tree: exp.Expr) -> Iterable[str]:

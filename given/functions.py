@@ -25,7 +25,7 @@ class SqlFunction:
     body: str
 
 
-def function_of(tree: exp.Expr, text: str, part: Sequence[Token]) -> SqlFunction | None:
+def function_of(tree: object, text: str, part: Sequence[Token]) -> SqlFunction | None:
     """Returns the function that a statement creates; None for another statement.
 
     `text`: the whole script. `part`: the tokens of the statement.

@@ -11,14 +11,21 @@ import sqlglot
 from sqlglot import exp
 
 from generators.given.model import Given, GivenTable, Goal, Witness
-from given.changes import ANY, read_changes
+from given.changes import ANY, Changes, read_changes
 from given.facts import UNKNOWN, Resolved, Resolver, in_order
 from given.frequencies import Sample
 from given.goals import GoalFinder
 from given.near import BEGIN_US, TICK_US
-from given.script import Script, ScriptError, WrittenDefinition, read_scripts
+from given.script import (
+    Script,
+    ScriptError,
+    WrittenDefinition,
+    read_scripts,
+    unusable,
+    with_foreign_keys,
+)
 from given.translation import duckdb_text
-from given.values import Values
+from given.values import NoRow, Values
 from given.witnesses import Witnesses
 from workload.errors import WorkloadError
 from workload.query import Named, Verbatim
@@ -57,10 +64,32 @@ def read_definitions(
 
     `connection`: an empty database that evaluates constants and CHECK conditions; tables are created there.
     `by_duckdb`: DuckDB alone will say what they mean, so one that it cannot read cannot be judged. `sample`:
-    how often the user's own tables have what. Raises ScriptError for the first thing that cannot be used.
+    how often the user's own tables have what. What cannot be used is refused, with the file and the line, and
+    so is what reads it. Raises ScriptError where the scripts or `dvs.toml` cannot be read at all, and
+    NothingToJudge where no dynamic table is left.
     """
     script = read_scripts(path)
     changes = read_changes(path, script)
+    while True:
+        try:
+            return _given(path, script, changes, describe, connection, by_duckdb=by_duckdb, sample=sample)
+        except NoRow as error:
+            script = with_foreign_keys(
+                script.without(unusable(error.base.table.name, error.base.place, error))
+            )
+
+
+def _given(
+    path: Path,
+    script: Script,
+    changes: Mapping[str, Changes],
+    describe: Describe,
+    connection: duckdb.DuckDBPyConnection,
+    *,
+    by_duckdb: bool,
+    sample: Sample | None,
+) -> Given:
+    """What the usable part of a script gives. Raises NoRow: a table can hold no row."""
     resolver = Resolver(script)
     values = Values(resolver, connection)
     found = Witnesses(resolver, values)
@@ -68,27 +97,36 @@ def read_definitions(
     known = {base.table.name: base.table.columns for base in script.tables}
     behind: dict[str, tuple[str, ...]] = {}
     definitions: list[Definition] = []
-    refused: dict[str, str] = {}
+    ordered, circular = in_order(script)
+    wrong = {each.name: each.wrong for each in script.unfit.values() if each.wrong} | dict(circular)
+    refused = dict(wrong)
     clocked = False
     goals: dict[str, tuple[Goal, ...]] = {}
     places: dict[str, tuple[str, int]] = {}
     tables = {base.table.name: base for base in script.tables}
-    for written in in_order(script):
-        resolved = resolver.resolve(written)
+    for written in ordered:
+        if written.name in circular:
+            resolver.known[written.name] = {}
+            continue
+        try:
+            resolved = resolver.resolve(written)
+        except ScriptError as error:
+            refused[written.name] = wrong[written.name] = str(error)
+            resolver.known[written.name] = {}
+            continue
         values.read(resolved)
         if written.frozen:
             values.read(resolver.resolve(frozen_rows(written)))
         witnesses[written.name] = found.of(resolved)
-        gone = [name for name in resolved.sources if name in refused]
-        unfit = [script.unfit[name] for name in resolved.sources if name in script.unfit]
-        unfit += [f"it reads {name}" for name in gone]
+        unfit = [script.unfit[name].reason for name in resolved.sources if name in script.unfit]
+        unfit += [f"it reads {name}" for name in resolved.sources if name in refused]
         described = Described(reason=unfit[0]) if unfit else describe(written, known)
         definition = defined(resolved, described.columns)
         text, columns = duckdb_text(resolved.translated), described.columns
         refusal = values.refusal(written.name, text, columns) if by_duckdb and not described.reason else ""
         reason = described.reason or refusal or _malformed(definition, known)
         if reason:
-            refused[written.name] = reason
+            refused[written.name] = f"{written.place}: {reason}"
             continue
         known[written.name] = described.columns
         behind[written.name] = tuple(
@@ -117,6 +155,7 @@ def read_definitions(
         places=places,
         witnesses=witnesses,
         refused=refused,
+        wrong=frozenset(wrong),
         **({"begin": BEGIN_US, "tick": TICK_US} if clocked else {}),
     )
 
@@ -195,8 +234,7 @@ def parents_first(tables: list[GivenTable]) -> tuple[GivenTable, ...]:
 
 def _nothing(path: Path, script: Script, refused: Mapping[str, str]) -> str:
     if refused:
-        name, reason = next(iter(refused.items()))
-        place = next(each.place for each in script.definitions if each.name == name)
-        return f"{place}: no dynamic table can be judged; the first one, {name}: {reason}"
+        reasons = "; ".join(refused.values())
+        return f"no dynamic table can be judged: {reasons}"
     what = "views only" if script.definitions else "no definition"
     return f"{path}: the scripts hold {what}; add a CREATE DYNAMIC TABLE name AS SELECT .."

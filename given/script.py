@@ -26,6 +26,12 @@ PARTS = "__"
 """Stands between the parts of a name such as raw.sales, which is raw__sales in scenarios and reports."""
 
 
+UNDRAWN = (exp.DataType.Type.INTERVAL, exp.DataType.Type.OBJECT)
+"""Types of Spark of which no random values are drawn."""
+
+Foreign = tuple[tuple[str, ...], str, tuple[str, ...]]
+"""A foreign key: its columns, the table that they refer to, and the columns there, which may be left out."""
+
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 """The units of a target lag, in seconds."""
 
@@ -57,17 +63,22 @@ class BaseTable:
     keys: tuple[tuple[str, ...], ...]
     required: frozenset[str]
     checks: tuple[exp.Expr, ...]
-    foreign: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...]
+    foreign: tuple[Foreign, ...]
     primary: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class UnfitTable:
-    """A CREATE TABLE with a column of a type that no random value has; what reads the table is not judged."""
+class Unfit:
+    """A statement that cannot be used, by the name that it creates; what reads the name is not judged.
+
+    `reason`: of those that read it. `wrong`: what is to be corrected, after the file and the line; empty for
+    a table that is right but has a column of a type that no random value has.
+    """
 
     name: str
     place: Place
     reason: str
+    wrong: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,18 +105,24 @@ class WrittenDefinition:
 class Script:
     """The statements of all files, in the order in which they stand.
 
-    `unfit`: tables with a column of a type that no random value has, each with the reason.
+    `unfit`: those that cannot be used, by the name that they create.
     """
 
     tables: tuple[BaseTable, ...]
     definitions: tuple[WrittenDefinition, ...]
-    unfit: Mapping[str, str] = field(default_factory=dict)
+    unfit: Mapping[str, Unfit] = field(default_factory=dict)
+
+    def without(self, unfit: Unfit) -> Script:
+        """The script in which a table cannot be used."""
+        tables = tuple(each for each in self.tables if each.table.name != unfit.name)
+        return Script(tables, self.definitions, {**self.unfit, unfit.name: unfit})
 
 
 def read_scripts(path: Path) -> Script:
     """The statements of a script, or of all scripts in a folder and its sub-folders, by name.
 
-    Raises ScriptError for the first statement that cannot be used.
+    A statement that creates a name and cannot be used is in `unfit`. Raises ScriptError for what creates no
+    name, and for a name that is created twice.
     """
     if not path.exists():
         raise ScriptError(
@@ -116,13 +133,13 @@ def read_scripts(path: Path) -> Script:
         raise ScriptError(f"{path}: the folder holds no file that ends in .sql; name one with {FORMS}")
     tables: list[BaseTable] = []
     definitions: list[WrittenDefinition] = []
-    unfit: list[UnfitTable] = []
+    unfit: list[Unfit] = []
     for file in files:
         for statement in _statements(file):
             match statement:
                 case BaseTable():
                     tables.append(statement)
-                case UnfitTable():
+                case Unfit():
                     unfit.append(statement)
                 case WrittenDefinition():
                     definitions.append(statement)
@@ -136,16 +153,53 @@ def read_scripts(path: Path) -> Script:
         if name in known:
             raise ScriptError(f"{place}: {name} is defined twice, first in {known[name]}; remove one")
         known[name] = place
-    return Script(tuple(tables), tuple(definitions), {each.name: each.reason for each in unfit})
+    return with_foreign_keys(Script(tuple(tables), tuple(definitions), {each.name: each for each in unfit}))
 
 
-def _statements(file: Path) -> Iterator[BaseTable | UnfitTable | WrittenDefinition]:
+def with_foreign_keys(script: Script) -> Script:
+    """The script without tables whose foreign keys name a table, or columns, that it does not have."""
+    tables = {each.table.name: each for each in script.tables}
+    for base in script.tables:
+        for key in base.foreign:
+            if wrong := _wrong_key(key, tables, script.unfit):
+                name, error = (
+                    base.table.name,
+                    ScriptError(f"{base.place}: a foreign key of {base.table.name} {wrong}"),
+                )
+                return with_foreign_keys(script.without(unusable(name, base.place, error)))
+    return script
+
+
+def _wrong_key(key: Foreign, tables: Mapping[str, BaseTable], unfit: Mapping[str, Unfit]) -> str:
+    """What is wrong with a foreign key, and what to do; an empty text for nothing."""
+    names, target, referred = key
+    if target in unfit:
+        return f"names {target}, which cannot be used; correct that first, or remove the key"
+    if target not in tables:
+        return f"names {target}, which no script creates; add its CREATE TABLE"
+    known = tables[target]
+    columns = referred or (known.keys[0] if known.keys else ())
+    if len(columns) != len(names) or not {*columns} <= {column.name for column in known.table.columns}:
+        return (
+            f"does not fit the columns of {target}; "
+            f"write FOREIGN KEY (..) REFERENCES {target} (..) with as many columns"
+        )
+    return ""
+
+
+def unusable(name: str, place: Place, error: ScriptError) -> Unfit:
+    """The statement that creates a name, and cannot be used because of an error."""
+    return Unfit(name, place, f"it reads {name}", str(error))
+
+
+def _statements(file: Path) -> Iterator[BaseTable | Unfit | WrittenDefinition]:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ScriptError(f"{file} cannot be read: {error}; scripts are text in UTF-8") from error
     parts = list(_parts(text, file))
-    if edits := [edit for _, part, tree in parts for edit in _names_of_one_part(tree, part[0].start)]:
+    read = [(part, tree) for _, part, tree in parts if isinstance(tree, exp.Expr)]
+    if edits := [edit for part, tree in read for edit in _names_of_one_part(tree, part[0].start)]:
         for start, end, new in sorted(edits, reverse=True):
             text = text[:start] + new + "\n" * text.count("\n", start, end) + text[end:]
         parts = list(_parts(text, file))
@@ -158,20 +212,48 @@ def _statements(file: Path) -> Iterator[BaseTable | UnfitTable | WrittenDefiniti
             raise ScriptError(f"{file}: {error}; correct the script") from error
         parts = list(_parts(text, file))
     for place, part, tree in parts:
-        written = text[part[0].start : part[-1].end + 1]
-        if isinstance(tree, exp.Create) and tree.kind == "FUNCTION":
-            raise ScriptError(f"{place}: write CREATE FUNCTION f(x TYPE, ..) RETURNS TYPE RETURN expression")
-        if not isinstance(tree, exp.Create) or tree.kind not in ("TABLE", "VIEW"):
-            raise ScriptError(f"{place}: {_opening(written)} is none of {FORMS}; remove the statement")
-        if tree.kind == "VIEW" or _is_dynamic(tree):
-            yield _definition(tree, text, part, place)
-        elif isinstance(tree.this, exp.Schema) and tree.expression is None:
-            yield _table(tree, place)
-        else:
-            raise ScriptError(
-                f"{place}: a table is given by its columns, as in CREATE TABLE t (a INT); "
-                "write CREATE DYNAMIC TABLE for a query that is maintained"
-            )
+        try:
+            yield _statement(tree, text, part, place)
+        except ScriptError as error:
+            name = _created(part)
+            if not name:
+                raise
+            yield unusable(name, place, error)
+
+
+def _statement(
+    tree: exp.Expr | ScriptError, text: str, part: list[Token], place: Place
+) -> BaseTable | Unfit | WrittenDefinition:
+    if isinstance(tree, ScriptError):
+        raise tree
+    written = text[part[0].start : part[-1].end + 1]
+    if isinstance(tree, exp.Create) and tree.kind == "FUNCTION":
+        raise ScriptError(f"{place}: write CREATE FUNCTION f(x TYPE, ..) RETURNS TYPE RETURN expression")
+    if not isinstance(tree, exp.Create) or tree.kind not in ("TABLE", "VIEW"):
+        raise ScriptError(f"{place}: {_opening(written)} is none of {FORMS}; remove the statement")
+    if tree.kind == "VIEW" or _is_dynamic(tree):
+        return _definition(tree, text, part, place)
+    if isinstance(tree.this, exp.Schema) and tree.expression is None:
+        return _table(tree, place)
+    raise ScriptError(
+        f"{place}: a table is given by its columns, as in CREATE TABLE t (a INT); "
+        "write CREATE DYNAMIC TABLE for a query that is maintained"
+    )
+
+
+def _created(part: Sequence[Token]) -> str:
+    """The name that a CREATE TABLE or CREATE VIEW creates, as far as its words tell; else an empty text."""
+    words = [token.text.upper() for token in part]
+    kind = next((n for n, word in enumerate(words[:5]) if word in ("TABLE", "VIEW")), None)
+    if words[0] != "CREATE" or kind is None:
+        return ""
+    begin = kind + (4 if words[kind + 1 : kind + 4] == ["IF", "NOT", "EXISTS"] else 1)
+    parts = [token.text.lower() for token in part[begin : begin + 1]]
+    for dot, name in zip(part[begin + 1 :: 2], part[begin + 2 :: 2], strict=False):
+        if dot.token_type is not TokenType.DOT:
+            break
+        parts.append(name.text.lower())
+    return PARTS.join(re.sub(r"\W", "_", each) for each in parts) if len(parts) > 1 else "".join(parts)
 
 
 def _without_functions(
@@ -188,15 +270,18 @@ def _without_functions(
     return text, kept
 
 
-def _parts(text: str, file: Path) -> Iterator[tuple[Place, list[Token], exp.Expr]]:
-    """Each statement: where it stands, its tokens, and what sqlglot reads in it."""
+def _parts(text: str, file: Path) -> Iterator[tuple[Place, list[Token], exp.Expr | ScriptError]]:
+    """Each statement: where it stands, its tokens, and what sqlglot reads in it, or why it cannot."""
     try:
         tokens = sqlglot.tokenize(text, read="spark")
     except SqlglotError as error:
         raise ScriptError(f"{file} cannot be read: {_short(error)}") from error
     for part in _split(tokens):
         place = Place(file, part[0].line)
-        yield place, part, _parsed(text[part[0].start : part[-1].end + 1], place)
+        try:
+            yield place, part, _parsed(text[part[0].start : part[-1].end + 1], place)
+        except ScriptError as error:
+            yield place, part, error
 
 
 Edit = tuple[int, int, str]
@@ -358,7 +443,7 @@ class _Promises:
     primary: tuple[str, ...] = ()
     required: set[str] = field(default_factory=set)
     checks: list[exp.Expr] = field(default_factory=list)
-    foreign: list[tuple[tuple[str, ...], str, tuple[str, ...]]] = field(default_factory=list)
+    foreign: list[Foreign] = field(default_factory=list)
 
     def add(self, constraint: Any, of: tuple[str, ...], table: str, place: Place) -> None:
         """Adds a constraint; `of`: the column that it stands beside. Raises ScriptError."""
@@ -386,18 +471,17 @@ class _Promises:
                 raise ScriptError(f"{place}: table {table} has {what}, which is not supported; remove it")
 
 
-def _table(tree: exp.Create, place: Place) -> BaseTable | UnfitTable:
+def _table(tree: exp.Create, place: Place) -> BaseTable | Unfit:
     name = _name(tree.this.this, place)
     columns: list[Column] = []
     promises = _Promises()
     for part in tree.this.expressions:
         if isinstance(part, exp.ColumnDef):
-            type_ = _type(part, place)
-            if type_ is None:
-                shown = part.args["kind"].sql("spark")
-                reason = f"its source {name} has the column {part.name} of type {shown}, which is not drawn"
-                return UnfitTable(name, place, reason)
-            columns.append(Column(part.name.lower(), type_))
+            if part.kind is not None and part.kind.is_type(*UNDRAWN):
+                type_ = part.kind.sql("spark")
+                reason = f"its source {name} has the column {part.name} of type {type_}, which is not drawn"
+                return Unfit(name, place, reason)
+            columns.append(Column(part.name.lower(), _type(part, place)))
             for constraint in part.constraints:
                 promises.add(constraint.kind, (part.name.lower(),), name, place)
         else:
@@ -413,6 +497,9 @@ def _table(tree: exp.Create, place: Place) -> BaseTable | UnfitTable:
     for used in (*keys, *(key for key, _, _ in foreign)):
         if others := sorted(set(used) - known):
             raise ScriptError(f"{place}: table {name} has no column {others[0]}, which a key names")
+    for check in checks:
+        if others := sorted({column.name.lower() for column in check.find_all(exp.Column)} - known):
+            raise ScriptError(f"{place}: table {name} has no column {others[0]}, which a CHECK names")
     return BaseTable(
         table=Table(name, tuple(columns)),
         place=place,
@@ -436,13 +523,12 @@ def _referred(reference: exp.Expr) -> tuple[str, tuple[str, ...]]:
     return target.name.lower(), ()
 
 
-def _type(column: exp.ColumnDef, place: Place) -> SqlType | None:
-    """Returns the type of a column; None for one of which no random values are drawn."""
+def _type(column: exp.ColumnDef, place: Place) -> SqlType:
     if column.kind is None:
         raise ScriptError(f"{place}: column {column.name} has no type")
     if column.kind.is_type(exp.DataType.Type.CHAR, exp.DataType.Type.NCHAR):
         raise ScriptError(f"{place}: column {column.name} is a CHAR, which no table here holds; write STRING")
     try:
         return type_of(column.kind)
-    except WorkloadError:
-        return None
+    except WorkloadError as error:
+        raise ScriptError(f"{place}: column {column.name}: {error}") from error

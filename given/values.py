@@ -58,6 +58,14 @@ PLAIN: Mapping[Kind, tuple[Value, ...]] = {
 """Values of columns that are compared with nothing; those of numbers are in `plain`."""
 
 
+class NoRow(ScriptError):
+    """A table can hold no row: its CHECK conditions, or the values that are given for it, allow none."""
+
+    def __init__(self, base: BaseTable, message: str) -> None:
+        super().__init__(f"{base.place}: {message}")
+        self.base = base
+
+
 def plain(type_: SqlType) -> tuple[Value, ...]:
     """Values of a type for a column that is compared with nothing."""
     match type_.kind:
@@ -90,6 +98,8 @@ class Values:
 
     def __post_init__(self) -> None:
         for base in self.resolver.script.tables:
+            # Where a table turns out to hold no row, the others are read again.
+            self.connection.execute(f"DROP TABLE IF EXISTS {base.table.name}")
             self.connection.execute(create_table_text(base.table, Dialect.DUCKDB))
             for check in base.checks:
                 self._constants_of_check(base, check)
@@ -115,7 +125,7 @@ class Values:
         )
         shown = f"SELECT {typed} FROM ({text}) AS q({', '.join(names)})"
         try:
-            self.connection.execute(f"CREATE TABLE {name} AS {shown}")
+            self.connection.execute(f"CREATE OR REPLACE TABLE {name} AS {shown}")
         except duckdb.Error as error:
             return f"DuckDB cannot read its translation: {str(error).splitlines()[0]}"
         return ""
@@ -233,7 +243,7 @@ class Values:
     def given(
         self, base: BaseTable, changes: Changes, sampled: Mapping[str, Frequencies] | None = None
     ) -> GivenTable:
-        """A table with its values and promises. Raises ScriptError where a CHECK allows no value.
+        """A table with its values and promises. Raises NoRow.
 
         `sampled`: how often the user's own table has what, by column.
         """
@@ -281,7 +291,10 @@ class Values:
         promises = Promises(
             keys=base.keys,
             required=tuple(sorted(base.required)),
-            foreign=tuple(_foreign(base, tables, *each) for each in base.foreign),
+            foreign=tuple(
+                ForeignKey(names, target, referred or tables[target].keys[0])
+                for names, target, referred in base.foreign
+            ),
             checks=(
                 *(RowCheck(names_in(check), duckdb_text(check)) for check in base.checks),
                 *(_one_of(column, said[column.name]) for column in table.columns if column.name in said),
@@ -320,9 +333,10 @@ class Values:
             rows = self._allowed(columns, rows, check, base)
         if not rows:
             named = ", ".join(column.name for column in columns)
-            raise ScriptError(
-                f"{base.place}: no value of {named} was found that {base.table.name} allows; "
-                "correct its CHECK, or give values in dvs.toml"
+            raise NoRow(
+                base,
+                f"no value of {named} was found that {base.table.name} allows; "
+                "correct its CHECK, or the values that dvs.toml gives it",
             )
         if len(columns) > 1:
             return ColumnValues(positions, tuple(rows))
@@ -350,7 +364,7 @@ class Values:
             kept = self.connection.execute(text).fetchall()
         except duckdb.Error as error:
             why = f"cannot be evaluated: {str(error).splitlines()[0]}"
-            raise ScriptError(f"{base.place}: CHECK ({check.sql('spark')}) {why}") from error
+            raise NoRow(base, f"CHECK ({check.sql('spark')}) {why}") from error
         return [rows[n] for (n,) in sorted(kept)]
 
 
@@ -358,29 +372,6 @@ def _one_of(column: Column, values: Sequence[Value]) -> RowCheck:
     """The promise that a column holds some values alone."""
     listed = ", ".join(literal(value, column.type, Dialect.DUCKDB) for value in values)
     return RowCheck((column.name,), f"{column_name(column.name, Dialect.DUCKDB)} IN ({listed})")
-
-
-def _foreign(
-    base: BaseTable,
-    tables: Mapping[str, BaseTable],
-    names: tuple[str, ...],
-    target: str,
-    referred: tuple[str, ...],
-) -> ForeignKey:
-    known = tables.get(target)
-    if known is None:
-        raise ScriptError(
-            f"{base.place}: a foreign key of {base.table.name} names {target}, which no script creates; "
-            "add its CREATE TABLE"
-        )
-    columns = referred or (known.keys[0] if known.keys else ())
-    found = {column.name for column in known.table.columns}
-    if len(columns) != len(names) or not set(columns) <= found:
-        raise ScriptError(
-            f"{base.place}: a foreign key of {base.table.name} does not fit the columns of {target}; "
-            f"write FOREIGN KEY (..) REFERENCES {target} (..) with as many columns"
-        )
-    return ForeignKey(names, target, columns)
 
 
 def names_in(check: exp.Expr) -> tuple[str, ...]:

@@ -106,6 +106,7 @@ def command(
     )
     deadline = None if budget is None else time.monotonic() + budget
     comparison = Comparison(a, b, wanted=len(chosen) if isinstance(chosen, list) else number or 1)
+    comparison.definitions_refused |= {} if drawn.given is None else drawn.given.refused
     try:
         with left.running() as run_a, right.running() as run_b, options.interruptible():
             for scenario in chosen:
@@ -120,7 +121,8 @@ def command(
         show(comparison)
     if comparison.disagreements:
         return ExitCode.FAILED
-    return ExitCode.UNKNOWN if comparison.undecided or comparison.lacking else ExitCode.OK
+    undecided = comparison.undecided or comparison.definitions_refused or comparison.lacking
+    return ExitCode.UNKNOWN if undecided else ExitCode.OK
 
 
 @dataclass(slots=True)
@@ -129,6 +131,7 @@ class Comparison:
 
     `wanted`: the scenarios that were asked for. `refreshes`: how many were compared; `other_actions`: how
     many had different refresh actions. `undecided`: why a scenario could not be compared, by its name.
+    `definitions_refused`: why a definition of the user is in no scenario.
     """
 
     a: str
@@ -139,6 +142,7 @@ class Comparison:
     other_actions: int = 0
     interrupted: bool = False
     undecided: dict[str, str] = field(default_factory=dict)
+    definitions_refused: dict[str, str] = field(default_factory=dict)
     disagreements: list[Disagreement] = field(default_factory=list)
 
     @property
@@ -214,6 +218,8 @@ def show(comparison: Comparison) -> None:
         click.echo(f"and {len(disagreements) - MAX_SHOWN} more; --json shows them all")
     for scenario, reason in list(undecided.items())[:MAX_SHOWN]:
         click.echo(f"not compared: {scenario}: {reason}")
+    for name, reason in comparison.definitions_refused.items():
+        click.echo(f"not compared: {name}: {reason}")
 
 
 def lines_of(each: Disagreement) -> Iterator[str]:

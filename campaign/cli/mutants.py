@@ -203,6 +203,9 @@ def hunt_in_engine(
     drawn = load_profile(profile)
     if definitions is not None:
         drawn = over_definitions(drawn, definitions, 0, LaneSpec(tier=tier), sampled)
+        assert drawn.given is not None, "it holds the definitions"
+        for name, reason in drawn.given.refused.items():
+            click.echo(f"note: no fault can show in {name}: {reason}", err=True)
     return hunt_all(
         known_faults(faults) or faults_on(tier),
         tier=tier,

@@ -18,7 +18,7 @@ from campaign.dbt.assertion import assert_dbt_models
 from campaign.errors import CampaignError
 from campaign.lanes.spec import LaneSpec
 from campaign.pytest_plugin.assertion import UNDER_WAY
-from campaign.runs.definitions import over_definitions, values_from
+from campaign.runs.definitions import ValuesFrom, over_definitions, values_from
 from campaign.runs.plan import seconds_of
 from engines import Adapter
 from generators.fitting import fitted
@@ -127,7 +127,22 @@ def scenarios_for(
     used.
     """
     sampled = values_from(values, str(path))
-    return scenarios(over_definitions(profile, str(path), 0, LaneSpec(tier="rules"), sampled))
+    return scenarios(_over(profile, str(path), sampled))
+
+
+def _over(profile: Profile, definitions: str, values: ValuesFrom) -> Profile:
+    """The profile over definitions, with a warning for each that cannot be judged in memory.
+
+    Raises CampaignError: a script is to be corrected. A test has no report that would say it.
+    """
+    drawn = over_definitions(profile, definitions, 0, LaneSpec(tier="rules"), values)
+    assert drawn.given is not None, "it holds the definitions"
+    refused, wrong = drawn.given.refused, drawn.given.wrong
+    if wrong:
+        raise CampaignError("; ".join(reason for name, reason in refused.items() if name in wrong))
+    for name, reason in refused.items():
+        warnings.warn(f"{name} is in no scenario: {reason}", stacklevel=3)
+    return drawn
 
 
 def _profile(marker: Mapping[str, Any]) -> Profile:
@@ -141,7 +156,7 @@ def _profile(marker: Mapping[str, Any]) -> Profile:
     try:
         sampled = values_from(str(marker.get("values", "random")), definitions)
         if definitions is not None:
-            profile = over_definitions(profile, str(definitions), 0, LaneSpec(tier="rules"), sampled)
+            profile = _over(profile, str(definitions), sampled)
     except CampaignError as error:
         raise pytest.UsageError(f"marker dvs: {error}") from error
     if engine is None:

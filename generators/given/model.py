@@ -162,7 +162,8 @@ class Given:
     `source`: where they were read, for messages. `definitions`: upstreams first. `goals`: what random data
     should bring about in each dynamic table, by its name. `places`: the file in which each query stands, and
     the line in which it begins. `witnesses`: rows that make a row of each dynamic table. `refused`: the
-    definitions that cannot be judged on the tier, each with the reason. `begin`, `tick`: when scenarios
+    definitions that cannot be judged on the tier, each with the reason. `wrong`: those of them, and tables,
+    that cannot be judged on any, because a script is to be corrected. `begin`, `tick`: when scenarios
     begin, and the time between two of their steps, in logical microseconds.
     """
 
@@ -173,6 +174,7 @@ class Given:
     places: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     witnesses: Mapping[str, tuple[Witness, ...]] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
+    wrong: frozenset[str] = frozenset()
     begin: int = 0
     tick: int = 10
 

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 
 from campaign.cli import main
+from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.gate.profiles import GATES, over_definitions
 from campaign.gate.stage import GatePlan
@@ -198,6 +199,24 @@ def test_a_text_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
         status, _, error = dvs(*command, "--definitions", str(tmp_path))
         assert status == ExitCode.MISUSE.value, command
         assert "a.sql, line 3: the statement cannot be read" in error
+
+
+def test_what_is_left_out_is_said_and_is_no_pass(tmp_path: Path) -> None:
+    (tmp_path / "a.sql").write_text(
+        "CREATE TABLE t (a INT);\nCREATE DYNAMIC TABLE fine AS SELECT a FROM t;\n"
+        "CREATE DYNAMIC TABLE odd AS SELECT no_such_function(a) AS b FROM t;\n"
+    )
+    over, reason = ("--definitions", str(tmp_path)), "a.sql, line 3: unsupported: function no_such_function"
+    status, shown, _ = dvs("compare", "rules", "rules", *over, "--scenarios", "1")
+    assert (status, reason in shown) == (ExitCode.UNKNOWN.value, True), shown
+    fault = ("--fault", "join-both-at-t0", "--attempts", "0", "--scenarios", "1")
+    assert f"note: no fault can show in odd: {tmp_path}/{reason}" in dvs("mutants", *over, *fault)[2]
+    with pytest.warns(UserWarning, match="odd is in no scenario"):
+        scenarios_for(tmp_path)
+    with (tmp_path / "a.sql").open("a") as script:
+        script.write("CREATE DYNAMIC TABLE astray AS SELECT a FROM missing;")
+    with pytest.raises(CampaignError, match=r"a\.sql, line 4: astray reads missing"):
+        scenarios_for(tmp_path)
 
 
 @pytest.mark.spark

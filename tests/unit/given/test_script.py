@@ -46,7 +46,8 @@ def test_a_script_is_read_with_promises_lags_and_modes(tmp_path: Path) -> None:
 
 def test_definitions_come_after_those_that_they_read(tmp_path: Path) -> None:
     read = read_scripts(script(tmp_path, SHOP))
-    assert [definition.name for definition in in_order(read)] == ["busy", "totals"]
+    ordered, circular = in_order(read)
+    assert ([definition.name for definition in ordered], circular) == (["busy", "totals"], {})
 
 
 def test_names_of_several_parts_become_names_of_one(tmp_path: Path) -> None:
@@ -116,17 +117,36 @@ REFUSED = {
 
 @pytest.mark.parametrize(("statement", "message"), REFUSED.items())
 def test_what_cannot_be_used_is_named_with_its_line(tmp_path: Path, statement: str, message: str) -> None:
-    with pytest.raises(ScriptError) as refused:
-        read_scripts(script(tmp_path, TABLE + statement))
-    assert message in str(refused.value)
-    assert "a.sql" in str(refused.value)
-    assert "\n" not in str(refused.value)
+    """What creates a name leaves the other statements alone; what creates none, or twice, stops all."""
+    try:
+        (unfit,) = read_scripts(script(tmp_path, TABLE + statement)).unfit.values()
+        refused = unfit.wrong
+    except ScriptError as error:
+        refused = str(error)
+    assert message in refused
+    assert "a.sql" in refused
+    assert "\n" not in refused
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        ("CREATE TABLE", "a.b"),
+        ("CREATE TABLE IF NOT EXISTS", "b"),
+        ("CREATE OR REPLACE DYNAMIC TABLE", "`A`.b"),
+        ("create view", "b"),
+    ],
+)
+def test_a_torn_statement_is_known_by_the_name_that_it_creates(tmp_path: Path, head: str, name: str) -> None:
+    read = read_scripts(script(tmp_path, f"{TABLE}{head} {name} AS SELECT (;"))
+    assert list(read.unfit) == ["a__b" if "." in name else "b"]
 
 
 def test_a_circle_and_an_unknown_source_are_named(tmp_path: Path) -> None:
     circle = "CREATE VIEW v AS SELECT * FROM w;\nCREATE VIEW w AS SELECT * FROM v;"
-    with pytest.raises(ScriptError, match="v reads w reads v; remove one"):
-        in_order(read_scripts(script(tmp_path, circle)))
+    _, circular = in_order(read_scripts(script(tmp_path, circle)))
+    assert circular["v"].endswith("line 1: v reads w reads v; remove one of these readings")
+    assert circular["w"].endswith("line 2: w reads v reads w; remove one of these readings")
     read = read_scripts(script(tmp_path, f"{TABLE}CREATE VIEW v AS\nSELECT * FROM t, missing;"))
     with pytest.raises(ScriptError, match=r"line 3: v reads missing, which no script creates"):
         Resolver(read).resolve(read.definitions[0])
