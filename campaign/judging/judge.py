@@ -394,7 +394,7 @@ class Judgement:
         """
         if self.texts.has(event.table):
             return previous is not None and (
-                self.truth.fails_over_both(event.table, previous, event.timestamp)
+                self.texts.fails_over_both(event.table, previous, event.timestamp)
                 or self.own_error(event.table, event.timestamp, previous) != ""
             )
         used = operators_of(self.scenario, self.scenario.definition(event.table).query)

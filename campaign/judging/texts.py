@@ -97,6 +97,15 @@ class Texts:
             known.discard(DUCKDB)
         return rows
 
+    def fails_over_both(self, table: str, before: int, timestamp: int) -> bool:
+        """Whether DuckDB fails on data over the rows of two times; False where it cannot read the text."""
+        try:
+            return self.truth.fails_over_both(table, before, timestamp)
+        except OracleError:
+            if self.voice is None:
+                raise
+            return False
+
     def is_ambiguous(self, table: str, timestamp: int) -> bool:
         """Whether a text has several right answers, of which the oracle knows one."""
         if not self.has(table):

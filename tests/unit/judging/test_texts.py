@@ -12,7 +12,7 @@ from campaign.judging.texts import DUCKDB, SPARK, Texts
 from engines.engine import Engine
 from engines.in_memory import InMemory
 from oracle.delayed_view import DelayedView
-from oracle.errors import OracleQueryError, OracleTimeout
+from oracle.errors import OracleError, OracleQueryError, OracleTimeout
 from tests.unit.workload.shop import GIVEN_SHOP
 from workload.outcomes.results import OutcomeClass
 from workload.query import Verbatim
@@ -49,6 +49,21 @@ def test_a_second_voice_that_takes_too_long_is_silent_and_asked_once() -> None:
         assert [texts.contents("negative", at) for at in (1, 2)] == [((-1,),)] * 2
         assert texts.voices == {"negative": {SPARK}}
         assert Hurried.asked == 1
+
+
+def test_a_translation_that_duckdb_cannot_read_says_nothing_of_failures() -> None:
+    """Whether rows that never met make it fail is then asked of the engine's own SQL."""
+    negative = GIVEN_SHOP.definition("negative")
+    assert isinstance(negative.query, Verbatim)
+    query = replace(negative.query, translated="SELECT is_variant_null(k) AS k FROM c")
+    definitions = tuple(
+        replace(d, query=query) if d.name == "negative" else d for d in GIVEN_SHOP.definitions
+    )
+    with DelayedView(replace(GIVEN_SHOP, definitions=definitions)) as truth:
+        spoken = Texts(GIVEN_SHOP, truth, lambda table, timestamp: [(-1,)])
+        assert not spoken.fails_over_both("negative", 1, 2)
+        with pytest.raises(OracleError, match="is_variant_null"):
+            Texts(GIVEN_SHOP, truth).fails_over_both("negative", 1, 2)
 
 
 def test_the_only_voice_that_takes_too_long_is_no_pass(
