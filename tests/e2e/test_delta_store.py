@@ -26,7 +26,7 @@ from dynamic_tables.store.tables import refresh_commits, small_merge
 from dynamic_tables.store.tables.refresh_commits import stored_columns
 from dynamic_tables.versions import Frontier, SourceVersion
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +195,6 @@ def test_rows_of_other_types_are_refused_before_a_commit(shop: Shop) -> None:
     assert shop.versions("g") == before
 
 
-@pytest.mark.slow
 def test_restore_overwrite_and_truncate_are_followed(shop: Shop) -> None:
     shop.filled().at(20, "MERGE INTO r USING (SELECT 1 AS k) AS s ON r.k <=> s.k WHEN MATCHED THEN DELETE")
     shop.refresh()
@@ -401,7 +400,6 @@ def test_a_version_is_readable_until_its_files_are_gone(shop: Shop) -> None:
     assert "no longer readable" in result.record.reason
 
 
-@pytest.mark.slow
 def test_an_account_lives_on_after_its_old_logs_were_cleaned_up(tmp_path: Path, spark: SparkSession) -> None:
     clock = SimulatedClock()
     store = DeltaStore(str(tmp_path), spark, clock, properties={"delta.checkpointInterval": "2"})

@@ -13,7 +13,7 @@ from dynamic_tables.store.names.catalog import parse_type as engine_type
 from workload.coercion import common_type
 from workload.types import SCALAR, Kind, SqlType, decimal, parse_type
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 TYPES = [SqlType(kind) for kind in sorted(SCALAR, key=str) if kind is not Kind.DECIMAL]
 TYPES += [decimal(4, 4), decimal(8, 2), decimal(18, 2), decimal(38, 10)]

@@ -24,7 +24,7 @@ from dynamic_tables.reading.text.parse import NON_DETERMINISTIC, OUTSIDE
 from dynamic_tables.store.names.texts import type_of
 from tests.truth.examples_of_spark import examples
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 WORLD = {"r": BaseTable("r", (("a", INT),))}
 
@@ -52,7 +52,6 @@ def is_passed(query: BoundQuery) -> bool:
     return any(isinstance(part, Fn) and part.name == PASSED for expr in items for part in walk(expr))
 
 
-@pytest.mark.slow
 def test_every_function_is_known_passed_or_refused(spark: SparkSession) -> None:
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     session = spark.newSession()

@@ -17,7 +17,7 @@ from dynamic_tables.store.names.catalog import parse_type
 from dynamic_tables.store.names.relations import Workspace
 from dynamic_tables.store.names.witness import misread
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
 def table(name: str, columns: str) -> BaseTable:

@@ -25,7 +25,7 @@ from workload.schema import Column
 from workload.scope import output_columns
 
 BATCH = 16
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
 @pytest.fixture(scope="module")

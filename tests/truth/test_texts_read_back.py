@@ -18,7 +18,7 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from dynamic_tables.reading.text.spark_text import SparkText
 from tests.truth.examples_of_spark import all_examples
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 BOUND = frozenset(
     "date_sub listagg string_agg percentile_cont percentile_disc approx_top_k approx_top_k_accumulate "
