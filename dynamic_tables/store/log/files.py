@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dynamic_tables.store.spark.java_classes import java_class
 from dynamic_tables.store.spark.log_store import create_once
 
 if TYPE_CHECKING:
@@ -103,13 +104,14 @@ class LocalFiles(Files):
         shutil.rmtree(folder)
 
 
+IO_UTILS = "org.apache.commons.io.IOUtils"
+
+
 class HadoopFiles(Files):
     """Files of any file system that Spark can reach; every operation calls the JVM."""
 
     def __init__(self, spark: SparkSession) -> None:
-        # pyspark has no public interface to Hadoop's file systems.
-        self.jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
-        # With the session's own credentials, if it has any.
+        # pyspark has no public interface to Hadoop's file systems. With the session's own credentials.
         self.conf: Any = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
         self.spark = spark
 
@@ -127,7 +129,7 @@ class HadoopFiles(Files):
                 return None
             stream = system.open(path)
             try:
-                return str(self.jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+                return str(java_class(self.spark, IO_UTILS).toString(stream, "UTF-8"))
             finally:
                 stream.close()
 
@@ -136,7 +138,7 @@ class HadoopFiles(Files):
             path = self._path(file)
             stream = path.getFileSystem(self.conf).open(path)
             try:
-                return bytes(self.jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+                return bytes(java_class(self.spark, IO_UTILS).toByteArray(stream))
             finally:
                 stream.close()
 
@@ -179,7 +181,7 @@ class HadoopFiles(Files):
             return [(str(status.getPath().getName()), bool(status.isDirectory())) for status in statuses]
 
     def _path(self, text: str) -> Any:
-        return self.jvm.org.apache.hadoop.fs.Path(text)
+        return java_class(self.spark, "org.apache.hadoop.fs.Path")(text)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from dynamic_tables.reading.text.current_time import at_time
 from dynamic_tables.reading.text.spark_text import spelt_for_spark
 from dynamic_tables.reading.text.text import read_text
 from dynamic_tables.store.names.catalog import parse_type
+from dynamic_tables.store.spark.java_classes import java_class
 from dynamic_tables.store.spark.spark_errors import store_errors
 
 if TYPE_CHECKING:
@@ -164,10 +165,12 @@ def ensure_determined(frame: DataFrame) -> None:
     plan: Any = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
     # CAST('today' AS DATE) is deterministic to Spark, but its value moves. Spark's own rule replaces each
     # such text by the date; if the rule changes the plan, there is one.
-    jvm: Any = frame.sparkSession._jvm  # noqa: SLF001
-    rules = jvm.org.apache.spark.sql.catalyst.optimizer
-    spelt_out = rules.ReplaceExpressions.apply(plan)
-    moves = not rules.SpecialDatetimeValues.apply(spelt_out).fastEquals(spelt_out)
+    replace, special = (
+        java_class(frame.sparkSession, f"org.apache.spark.sql.catalyst.optimizer.{rule}")
+        for rule in ("ReplaceExpressions", "SpecialDatetimeValues")
+    )
+    spelt_out = replace.apply(plan)
+    moves = not special.apply(spelt_out).fastEquals(spelt_out)
     if not plan.deterministic() or moves:
         raise DefinitionError("the query is refused: its value does not depend on the data alone")
 

@@ -19,6 +19,7 @@ from dynamic_tables.store.log.files import Files
 from dynamic_tables.store.log.touched import AddAction, TouchedFile, live_rows
 from dynamic_tables.store.rows.vectors import read_vector
 from dynamic_tables.store.sizes import Sizes
+from dynamic_tables.store.spark.java_classes import COLLECTIONS, DELTA_LOG, java_class, java_list, java_none
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -111,14 +112,13 @@ class FileRows:
 
         # Delta has no public way to read chosen files under its protocol: vectors, row ids, partitions.
         log, snapshot = _newest(self.session, self.folder)
-        jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
-        actions = jvm.java.util.ArrayList()
-        for body in added:
-            actions.add(
-                jvm.org.apache.spark.sql.delta.actions.Action.fromJson(json.dumps({"add": dict(body)}))
-            )
-        files = jvm.scala.jdk.javaapi.CollectionConverters.asScala(actions).toSeq()
-        return DataFrame(log.createDataFrame(snapshot, files, False, jvm.scala.Option.empty()), self.session)
+        action = java_class(self.session, "org.apache.spark.sql.delta.actions.Action")
+        actions = java_list(
+            self.session, [action.fromJson(json.dumps({"add": dict(body)})) for body in added]
+        )
+        files = java_class(self.session, COLLECTIONS).asScala(actions).toSeq()
+        nothing = java_none(self.session)
+        return DataFrame(log.createDataFrame(snapshot, files, False, nothing), self.session)
 
 
 def version_frame(session: SparkSession, folder: str, version: int, items: Sequence[str]) -> DataFrame:
@@ -133,24 +133,22 @@ def version_frame(session: SparkSession, folder: str, version: int, items: Seque
     if snapshot.version() != version:
         table = f"delta.{SPARK.identifier(folder)}"
         return session.sql(f"SELECT {', '.join(items)} FROM {table} VERSION AS OF {version}")
-    jvm: Any = session.sparkContext._jvm  # noqa: SLF001
-    nothing = jvm.scala.Option.empty()
-    conditions = jvm.scala.jdk.javaapi.CollectionConverters.asScala(jvm.java.util.ArrayList()).toSeq()
+    conditions = java_class(session, COLLECTIONS).asScala(java_list(session)).toSeq()
+    chosen = java_class(session, "scala.Option").apply(snapshot)
     # Delta takes it for time travel (`isTimeTravelQuery`), so that the frame stays at this version when
     # others are committed; a frame of the newest version would follow the table.
-    relation = log.createRelation(conditions, jvm.scala.Option.apply(snapshot), nothing, True)
+    relation = log.createRelation(conditions, chosen, java_none(session), True)
     rows = DataFrame(session._jsparkSession.baseRelationToDataFrame(relation), session)  # noqa: SLF001
     return rows.selectExpr(*items)
 
 
 def _newest(session: SparkSession, folder: str) -> tuple[Any, Any]:
     """Returns Delta's log of the table in a folder, and the newest snapshot of it."""
-    jvm: Any = session.sparkContext._jvm  # noqa: SLF001
     java = session._jsparkSession  # noqa: SLF001
     # Delta makes frames in the session that is active in this thread.
-    jvm.org.apache.spark.sql.SparkSession.setActiveSession(java)
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(java, folder)
-    nothing = jvm.scala.Option.empty()
+    java_class(session, "org.apache.spark.sql.SparkSession").setActiveSession(java)
+    log = java_class(session, DELTA_LOG).forTable(java, folder)
+    nothing = java_none(session)
     return log, log.update(False, nothing, nothing)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dynamic_tables.store.spark.java_classes import COLLECTIONS, DELTA_LOG, java_class, java_list
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -13,14 +15,12 @@ def create_once(spark: SparkSession, folder: str, file: str, text: str) -> bool:
 
     Delta's log store knows how that is done on each kind of storage. `folder`: a folder on that storage.
     """
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, folder)  # noqa: SLF001
-    lines = jvm.java.util.ArrayList()
-    for line in text.splitlines():
-        lines.add(line)
-    iterator = jvm.scala.jdk.javaapi.CollectionConverters.asScala(lines.iterator())
+    log = java_class(spark, DELTA_LOG).forTable(spark._jsparkSession, folder)  # noqa: SLF001
+    lines = java_list(spark, text.splitlines())
+    iterator = java_class(spark, COLLECTIONS).asScala(lines.iterator())
+    place = java_class(spark, "org.apache.hadoop.fs.Path")(file)
     try:
-        log.store().write(jvm.org.apache.hadoop.fs.Path(file), iterator, False, log.newDeltaHadoopConf())
+        log.store().write(place, iterator, False, log.newDeltaHadoopConf())
     except Exception as error:
         # The exception classes of py4j are no import of this package.
         if "FileAlreadyExistsException" in str(error):

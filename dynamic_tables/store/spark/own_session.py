@@ -6,6 +6,8 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dynamic_tables.store.spark.java_classes import COLLECTIONS, java_class
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -124,23 +126,21 @@ def in_session(frame: DataFrame, session: SparkSession) -> DataFrame:
     """Returns a data frame, as its own session has understood it, that is computed in another session."""
     plan: Any = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
     # pyspark ties a frame to its session for good.
-    jvm: Any = session.sparkContext._jvm  # noqa: SLF001
-    moved = jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan)  # noqa: SLF001
+    dataset = java_class(session, "org.apache.spark.sql.classic.Dataset")
+    moved = dataset.ofRows(session._jsparkSession, plan)  # noqa: SLF001
     return type(frame)(moved, session)
 
 
 def _stays(session: SparkSession, name: str) -> bool:
     """Tells whether a setting of a new session is one of the process, of which there is only one value."""
-    jvm: Any = session.sparkContext._jvm  # noqa: SLF001
-    if jvm.org.apache.spark.sql.internal.SQLConf.isStaticConfigKey(name):
+    if name.startswith("spark.") and not name.startswith(OF_A_SESSION):
         return True
-    return name.startswith("spark.") and not name.startswith(OF_A_SESSION)
+    return bool(java_class(session, "org.apache.spark.sql.internal.SQLConf").isStaticConfigKey(name))
 
 
 def _settings(session: SparkSession) -> Mapping[str, str]:
     """Returns the settings that a session has, without the defaults of Spark's code."""
-    jvm: Any = session.sparkContext._jvm  # noqa: SLF001
-    return dict(jvm.scala.jdk.javaapi.CollectionConverters.asJava(_conf(session).getAllConfs()))
+    return dict(java_class(session, COLLECTIONS).asJava(_conf(session).getAllConfs()))
 
 
 def _conf(session: SparkSession) -> Any:

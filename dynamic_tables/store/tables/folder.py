@@ -33,6 +33,7 @@ from dynamic_tables.store.names.catalog import (
     pointer_properties,
     to_properties,
 )
+from dynamic_tables.store.spark.java_classes import COLLECTIONS, DELTA_LOG, java_class, java_none
 from dynamic_tables.store.spark.log_store import create_once
 from dynamic_tables.store.spark.on_demand import is_waiting
 from dynamic_tables.store.spark.spark_errors import store_errors
@@ -406,8 +407,7 @@ class Folder:
 
     def checkpoint(self, name: str) -> None:
         """Writes a checkpoint of a table's newest version, from which readers start."""
-        jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
-        log, nothing = self._delta_log(name), jvm.scala.Option.empty()
+        log, nothing = self._delta_log(name), java_none(self.session)
         with store_errors(name):
             log.checkpoint(log.update(False, nothing, nothing), nothing)
 
@@ -423,17 +423,15 @@ class Folder:
             return create_once(self.session, place, f"{place}/_delta_log/{version:020d}.json", text)
 
     def _delta_log(self, name: str) -> Any:
-        jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
         java = self.session._jsparkSession  # noqa: SLF001
         with store_errors(name):
-            return jvm.org.apache.spark.sql.delta.DeltaLog.forTable(java, self.path_of(name))
+            return java_class(self.session, DELTA_LOG).forTable(java, self.path_of(name))
 
     def _forget_in_delta(self, place: str) -> None:
         # Delta caches logs by path; a new table in the same folder would get the old log. The cache has no
         # Python interface.
-        jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
-        path = jvm.org.apache.hadoop.fs.Path(place)
-        jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(self.session._jsparkSession, path)  # noqa: SLF001
+        path = java_class(self.session, "org.apache.hadoop.fs.Path")(place)
+        java_class(self.session, DELTA_LOG).invalidateCache(self.session._jsparkSession, path)  # noqa: SLF001
 
     def _is_leftover(self, name: str) -> bool:
         place = self._own_place(name)
@@ -445,13 +443,12 @@ class Folder:
     def _metadata_at(self, place: str, version: int) -> TableMetadata:
         """Returns a table's metadata from Delta's checkpoint: log cleanup removed the commit that set it."""
         with store_errors(place):
-            jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
-            log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self.session._jsparkSession, place)  # noqa: SLF001
-            nothing = jvm.scala.Option.empty()
+            log = java_class(self.session, DELTA_LOG).forTable(self.session._jsparkSession, place)  # noqa: SLF001
+            nothing, collections = java_none(self.session), java_class(self.session, COLLECTIONS)
             metadata = log.getSnapshotAt(version, nothing, nothing, False).metadata()
-            properties = jvm.scala.jdk.javaapi.CollectionConverters.asJava(metadata.configuration())
+            properties = collections.asJava(metadata.configuration())
             schema = str(metadata.schemaString())
-            partitions = jvm.scala.jdk.javaapi.CollectionConverters.asJava(metadata.partitionColumns())
+            partitions = collections.asJava(metadata.partitionColumns())
             return TableMetadata(
                 id=str(metadata.id()),
                 properties=dict(properties),

@@ -35,22 +35,28 @@ def replace_where(spark: SparkSession, path: str, rows: DataFrame, predicate: st
 def _commit(spark: SparkSession, path: str, rows: DataFrame, version: int, *, replaces: bool) -> None:
     # pyspark's stubs leave out its JVM.
     session: Any = spark
-    jvm, none = session._jvm, session._jvm.scala.Option.empty()  # noqa: SLF001
-    delta = jvm.org.apache.spark.sql.delta
-    log = delta.DeltaLog.forTable(session._jsparkSession, path)  # noqa: SLF001
+    jvm = session._jvm  # noqa: SLF001
+
+    def named(name: str) -> Any:
+        # `jvm.org.apache` would look for a class `org` in hundreds of jars, each time.
+        return getattr(jvm, name)
+
+    none = named("scala.Option").empty()
+    log = named("org.apache.spark.sql.delta.DeltaLog").forTable(session._jsparkSession, path)  # noqa: SLF001
     snapshot = log.getSnapshotAt(version, none, none, False)
-    transaction = log.startTransaction(none, jvm.scala.Some(snapshot))
+    transaction = log.startTransaction(none, named("scala.Some")(snapshot))
     transaction.readWholeTable()
     columns = spark.read.format("delta").option("versionAsOf", version).load(path).schema
     # Delta checks no schema here: files with other columns would damage the table.
     frame: Any = rows.to(columns)
     written = transaction.writeFiles(frame._jdf)  # noqa: SLF001
-    actions = jvm.java.util.ArrayList()
+    actions = named("java.util.ArrayList")()
     for at in range(written.size()):
         actions.add(written.apply(at))
     if replaces:
         files = snapshot.allFiles().collect()
         for file in files:
             actions.add(file.remove())
-    operation = getattr(getattr(delta, "DeltaOperations$ManualUpdate$"), "MODULE$")
-    transaction.commit(jvm.scala.jdk.javaapi.CollectionConverters.asScala(actions).toSeq(), operation)
+    operation = getattr(named("org.apache.spark.sql.delta.DeltaOperations$ManualUpdate$"), "MODULE$")
+    collections = named("scala.jdk.javaapi.CollectionConverters")
+    transaction.commit(collections.asScala(actions).toSeq(), operation)
