@@ -290,10 +290,13 @@ def test_the_folder_of_an_account_stands_for_its_script(spark: SparkSession, tmp
     assert "geheim" not in out
 
 
-@pytest.fixture
-def shop(spark: SparkSession, tmp_path: Path) -> Path:
-    """An account with a table of which most rows have one region, and half of the amounts are NULL."""
-    folder = tmp_path / "shop"
+@pytest.fixture(scope="module")
+def shop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An account with a table of which most rows have one region, and half of the amounts are NULL.
+
+    Made once: who samples from it writes nothing there.
+    """
+    folder = tmp_path_factory.mktemp("sampled") / "shop"
     account = Account.open(str(folder), spark, WallClock())
     account.create_base_table("sales", [("region", "STRING"), ("amount", "INT"), ("day", "DATE")])
     rows = ", ".join(
