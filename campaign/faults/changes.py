@@ -150,57 +150,25 @@ def cut_off(source: str, schema: Columns) -> nodes.Plan:
 
 
 _fault = partial(part_fault, area="changes", replacing=in_rules)
+_rare = partial(_fault, core=False)
+_key = partial(_rare, replacing=in_row_ids)
+_one_by_one = partial(in_rules, consolidate=not_consolidated)
+_unchanged = partial(in_rules, consolidate=unchanged_rows_listed)
+_every_row = partial(in_rules, capture=every_row)
 
 FAULTS = (
-    _fault(
-        "id-without-lengths",
-        "key",
-        without_lengths,
-        Check.ROW_IDS,
-        Check.INVARIANT_1,
-        replacing=in_row_ids,
-        core=False,
-    ),
-    _fault("null-update-lost", "apply", nulls_not_written, Check.EQUALITY, core=False),
-    _fault("rows-cut-off", "capture", cut_off, Check.EQUALITY, core=False),
-    _fault("counts-swapped", "validate", counts_swapped, Check.COUNTS, core=False),
+    _key("id-without-lengths", "key", without_lengths, Check.ROW_IDS, Check.INVARIANT_1),
+    _rare("null-update-lost", "apply", nulls_not_written, Check.EQUALITY),
+    _rare("rows-cut-off", "capture", cut_off, Check.EQUALITY),
+    _rare("counts-swapped", "validate", counts_swapped, Check.COUNTS),
     _fault("update-becomes-insert", "capture", update_becomes_insert, Check.EQUALITY, Check.INVARIANT_3),
-    _fault(
-        "actions-exchanged", "capture", actions_exchanged, Check.INVARIANT_2, Check.INVARIANT_3, core=False
-    ),
-    _fault(
-        "changes-not-netted",
-        "capture",
-        one_by_one,
-        Check.INVARIANT_1,
-        replacing=partial(in_rules, consolidate=not_consolidated),
-        core=False,
-    ),
-    _fault(
-        "consolidation-skipped",
-        "consolidate",
-        not_consolidated,
-        Check.INVARIANT_1,
-        replacing=partial(in_rules, capture=every_row),
-    ),
-    _fault(
-        "unchanged-rows-listed",
-        "capture",
-        every_row,
-        Check.INVARIANT_6,
-        replacing=partial(in_rules, consolidate=unchanged_rows_listed),
-    ),
+    _rare("actions-exchanged", "capture", actions_exchanged, Check.INVARIANT_2, Check.INVARIANT_3),
+    _rare("changes-not-netted", "capture", one_by_one, Check.INVARIANT_1, replacing=_one_by_one),
+    _fault("consolidation-skipped", "consolidate", not_consolidated, Check.INVARIANT_1, replacing=_every_row),
+    _fault("unchanged-rows-listed", "capture", every_row, Check.INVARIANT_6, replacing=_unchanged),
     _fault("diamond-last-change-wins", "consolidate", last_change_wins, Check.EQUALITY),
     _fault("delete-listed-twice", "consolidate", delete_listed_twice, Check.INVARIANT_1),
-    _fault("delete-of-absent-row", "consolidate", delete_of_absent_row, Check.INVARIANT_2, core=False),
+    _rare("delete-of-absent-row", "consolidate", delete_of_absent_row, Check.INVARIANT_2),
     _fault("insert-before-delete", "fold", insert_before_delete, Check.EQUALITY),
-    _fault(
-        "string-key-case-folded",
-        "key",
-        case_folded,
-        Check.ROW_IDS,
-        Check.INVARIANT_1,
-        replacing=in_row_ids,
-        core=False,
-    ),
+    _key("string-key-case-folded", "key", case_folded, Check.ROW_IDS, Check.INVARIANT_1),
 )

@@ -192,6 +192,7 @@ def of_class(kind: type[Algebra]) -> Maintained:
 
 
 _fault = partial(part_fault, area="aggregates", replacing=in_rules)
+_rare = partial(_fault, core=False)
 
 FAULTS = (
     _fault("stored-extremum-outlives-its-row", "algebra", of_kind(NeverComputedAnew), Check.EQUALITY),
@@ -203,16 +204,10 @@ FAULTS = (
     _fault("stored-count-never-falls", "algebra", of_kind(CountNeverFalls), Check.STATE, Check.EQUALITY),
     _fault("stored-group-stays-empty", "algebra", of_class(GroupsStay), Check.EQUALITY),
     _fault("stored-ties-outlive-best", "algebra", of_kind(TiesOutliveTheBest), Check.STATE, Check.EQUALITY),
-    _fault(
-        "stored-extremum-replaced-by-any", "algebra", of_kind(AnythingReplaces), Check.EQUALITY, core=False
-    ),
-    _fault("stored-sum-stays-with-count", "algebra", of_kind(SumStaysWithCount), Check.EQUALITY, core=False),
-    _fault("stored-ties-overcounted", "algebra", of_kind(TiesOvercounted), Check.EQUALITY, core=False),
-    _fault("stored-group-by-count-alone", "algebra", of_class(CountTellsAll), Check.EQUALITY, core=False),
-    _fault(
-        "stored-null-group-not-recomputed", "algebra", of_class(NullGroupsKept), Check.EQUALITY, core=False
-    ),
-    _fault(
-        "stored-group-recomputed-at-t0", "algebra", of_class(ComputedFromThePast), Check.EQUALITY, core=False
-    ),
+    _rare("stored-extremum-replaced-by-any", "algebra", of_kind(AnythingReplaces), Check.EQUALITY),
+    _rare("stored-sum-stays-with-count", "algebra", of_kind(SumStaysWithCount), Check.EQUALITY),
+    _rare("stored-ties-overcounted", "algebra", of_kind(TiesOvercounted), Check.EQUALITY),
+    _rare("stored-group-by-count-alone", "algebra", of_class(CountTellsAll), Check.EQUALITY),
+    _rare("stored-null-group-not-recomputed", "algebra", of_class(NullGroupsKept), Check.EQUALITY),
+    _rare("stored-group-recomputed-at-t0", "algebra", of_class(ComputedFromThePast), Check.EQUALITY),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 
 from campaign.faults.fault import rule_fault
 from campaign.faults.group_pieces import Grouping, at_t1, group_fault, groups_from, keys_of
@@ -152,6 +152,9 @@ def scalar_row_lost(node: Aggregate, want_ids: bool, d: Differentiation) -> Plan
     return both_ends(part)
 
 
+_of_sets = partial(rule_fault, area="set operations", operators=("except all", "intersect all"))
+_distinct = partial(rule_fault, area="set operations", operators=("distinct",))
+
 FAULTS = (
     group_fault("group-dropped-at-zero-sum", at_t1(dropped_at_zero_sum), Check.EQUALITY),
     group_fault("empty-group-kept", emptied_group_stays, Check.EQUALITY),
@@ -162,41 +165,9 @@ FAULTS = (
     group_fault(
         "scalar-aggregate-row-lost", scalar_row_lost, Check.EQUALITY, operators=("scalar aggregation",)
     ),
-    rule_fault(
-        "set-operation-all-as-set",
-        copies_as_one,
-        Check.EQUALITY,
-        area="set operations",
-        operators=("except all", "intersect all"),
-    ),
-    rule_fault(
-        "set-operation-ignores-the-right",
-        changes_of_the_left_alone,
-        Check.EQUALITY,
-        area="set operations",
-        operators=("except all", "intersect all"),
-    ),
-    rule_fault(
-        "set-operation-right-at-t0",
-        right_in_the_past,
-        Check.EQUALITY,
-        area="set operations",
-        operators=("except all", "intersect all"),
-        core=False,
-    ),
-    rule_fault(
-        "distinct-values-only-come",
-        values_only_come,
-        Check.EQUALITY,
-        area="set operations",
-        operators=("distinct",),
-        core=False,
-    ),
-    rule_fault(
-        "distinct-value-lingers",
-        emptied_group_stays,
-        Check.EQUALITY,
-        area="set operations",
-        operators=("distinct",),
-    ),
+    _of_sets("set-operation-all-as-set", copies_as_one, Check.EQUALITY),
+    _of_sets("set-operation-ignores-the-right", changes_of_the_left_alone, Check.EQUALITY),
+    _of_sets("set-operation-right-at-t0", right_in_the_past, Check.EQUALITY, core=False),
+    _distinct("distinct-values-only-come", values_only_come, Check.EQUALITY, core=False),
+    _distinct("distinct-value-lingers", emptied_group_stays, Check.EQUALITY),
 )

@@ -65,38 +65,17 @@ def boundary_thawed(table: DynamicTable, timestamp: int, bind: Bind, type_of: Ty
     return replace(part, condition=part.condition.replace("<=", "<"))
 
 
-_fault = partial(part_fault, area="keys", replacing=in_rules)
+_fault = partial(part_fault, area="keys", replacing=in_rules, core=False)
+_primary = partial(part_fault, area="keys", replacing=in_row_ids)
+_frozen = partial(_fault, replacing=in_protocol)
 
 FAULTS = (
-    _fault(
-        "key-compared-in-part",
-        "primary",
-        first_column_alone,
-        Check.REFRESH_ERROR,
-        replacing=in_row_ids,
-    ),
-    _fault(
-        "key-null-is-zero",
-        "primary",
-        null_as_zero,
-        Check.REFRESH_ERROR,
-        replacing=in_row_ids,
-        core=False,
-    ),
-    _fault("key-with-null-overlooked", "keyed", without_nulls, Check.EQUALITY, core=False),
-    _fault(
-        "late-changes-applied",
-        "frozen",
-        late_changes_applied,
-        Check.EQUALITY,
-        Check.INVARIANT_2,
-        replacing=in_protocol,
-        core=False,
-    ),
-    _fault(
-        "frozen-boundary-off", "frozen", boundary_thawed, Check.EQUALITY, replacing=in_protocol, core=False
-    ),
+    _primary("key-compared-in-part", "primary", first_column_alone, Check.REFRESH_ERROR),
+    _primary("key-null-is-zero", "primary", null_as_zero, Check.REFRESH_ERROR, core=False),
+    _fault("key-with-null-overlooked", "keyed", without_nulls, Check.EQUALITY),
+    _frozen("late-changes-applied", "frozen", late_changes_applied, Check.EQUALITY, Check.INVARIANT_2),
+    _frozen("frozen-boundary-off", "frozen", boundary_thawed, Check.EQUALITY),
     # On Delta the rows that a key identifies are read without other ids.
-    _fault("key-not-used", "keyed", identity_of_the_file, Check.INVARIANT_6, core=False, only_on="rules"),
-    _fault("key-at-the-end-only", "keyed", at_the_end_only, Check.INVARIANT_2, core=False, only_on="rules"),
+    _fault("key-not-used", "keyed", identity_of_the_file, Check.INVARIANT_6, only_on="rules"),
+    _fault("key-at-the-end-only", "keyed", at_the_end_only, Check.INVARIANT_2, only_on="rules"),
 )

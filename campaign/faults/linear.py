@@ -81,33 +81,16 @@ def union_keeps_copies(node: Distinct, want_ids: bool, d: Differentiation) -> Pl
 
 
 _fault = partial(rule_fault, area="filter, project", operators=("filter",), core=False)
+_project = partial(_fault, operators=("projection",))
+_having = partial(_fault, area="aggregates", core=True)
+_union = partial(_fault, area="set operations", operators=("distinct",))
 
 FAULTS = (
     _fault("filter-drops-old-half", filter_drops_old_half, Check.EQUALITY, Check.ROW_IDS),
-    _fault(
-        "project-swaps-columns",
-        project_swaps_columns,
-        Check.EQUALITY,
-        Check.INVARIANT_2,
-        operators=("projection",),
-    ),
-    _fault(
-        "having-existing-groups-only",
-        having_existing_groups_only,
-        Check.EQUALITY,
-        area="aggregates",
-        core=True,
-    ),
+    _project("project-swaps-columns", project_swaps_columns, Check.EQUALITY, Check.INVARIANT_2),
+    _having("having-existing-groups-only", having_existing_groups_only, Check.EQUALITY),
     _fault("compared-in-left-type", compared_as_left, Check.EQUALITY, Check.REFRESH_ERROR),
-    _fault(
-        "union-keeps-copies",
-        union_keeps_copies,
-        Check.INVARIANT_1,
-        Check.INVARIANT_2,
-        Check.EQUALITY,
-        area="set operations",
-        operators=("distinct",),
-    ),
+    _union("union-keeps-copies", union_keeps_copies, Check.INVARIANT_1, Check.INVARIANT_2, Check.EQUALITY),
     Fault(
         name="union-branch-not-in-id",
         area="set operations",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from campaign.faults.fault import in_protocol, part_fault, rule_fault
 from campaign.faults.pieces import deletes
@@ -70,47 +71,14 @@ def of_the_sources(frontier: Frontier) -> int:
     return max((source.timestamp for source in frontier.sources.values()), default=frontier.timestamp)
 
 
-AREA = "passing time"
-OPERATORS = ("passing time",)
+_rule = partial(rule_fault, area="passing time", operators=("passing time",))
+_time = partial(part_fault, area="passing time", replacing=in_protocol)
 
 FAULTS = (
-    rule_fault("boundary-row-kept", rows_stay, Check.EQUALITY, Check.ROW_IDS, area=AREA, operators=OPERATORS),
-    rule_fault(
-        "boundary-row-deleted-twice",
-        deleted_twice,
-        Check.INVARIANT_1,
-        Check.VALIDATION,
-        Check.EQUALITY,
-        area=AREA,
-        operators=OPERATORS,
-    ),
-    rule_fault(
-        "boundary-left-out", limit_left_out, Check.EQUALITY, Check.ROW_IDS, area=AREA, operators=OPERATORS
-    ),
-    rule_fault(
-        "time-of-the-old-contents",
-        time_of_the_old_contents,
-        Check.EQUALITY,
-        Check.ROW_IDS,
-        area=AREA,
-        operators=OPERATORS,
-    ),
-    part_fault(
-        "time-of-the-wall-clock",
-        "time",
-        wall_clock,
-        Check.EQUALITY,
-        Check.ROW_IDS,
-        area=AREA,
-        replacing=in_protocol,
-    ),
-    part_fault(
-        "time-of-the-sources",
-        "time",
-        of_the_sources,
-        Check.EQUALITY,
-        Check.ROW_IDS,
-        area=AREA,
-        replacing=in_protocol,
-    ),
+    _rule("boundary-row-kept", rows_stay, Check.EQUALITY, Check.ROW_IDS),
+    _rule("boundary-row-deleted-twice", deleted_twice, Check.INVARIANT_1, Check.VALIDATION, Check.EQUALITY),
+    _rule("boundary-left-out", limit_left_out, Check.EQUALITY, Check.ROW_IDS),
+    _rule("time-of-the-old-contents", time_of_the_old_contents, Check.EQUALITY, Check.ROW_IDS),
+    _time("time-of-the-wall-clock", "time", wall_clock, Check.EQUALITY, Check.ROW_IDS),
+    _time("time-of-the-sources", "time", of_the_sources, Check.EQUALITY, Check.ROW_IDS),
 )

@@ -139,18 +139,14 @@ def frontier_moved(store: Store, table: DynamicTable, record: RefreshRecord) -> 
 
 
 _fault = partial(part_fault, area="frontier", replacing=in_protocol, core=False)
+_start = partial(_fault, core=True)
 
 FAULTS = (
-    _fault(
-        "interval-closed-at-both-ends",
-        "interval_start",
-        one_version_early,
-        Check.INVARIANT_2,
-        Check.INVARIANT_3,
-        Check.EQUALITY,
-        core=True,
+    _start(
+        *("interval-closed-at-both-ends", "interval_start", one_version_early),
+        *(Check.INVARIANT_2, Check.INVARIANT_3, Check.EQUALITY),
     ),
-    _fault("shared-frontier", "interval_start", largest_frontier, Check.EQUALITY, core=True),
+    _start("shared-frontier", "interval_start", largest_frontier, Check.EQUALITY),
     _fault("frontier-before-contents", "interval_start", past_a_killed_attempt, Check.EQUALITY),
     _fault("rewrite-resets-interval", "interval_start", from_last_rewrite, Check.EQUALITY),
     _fault("initialized-off-timestamp", "contents_at", newest_versions, Check.EQUALITY, Check.FRONTIER),
@@ -160,11 +156,7 @@ FAULTS = (
     _fault("silent-full", "decide", always_full, Check.REFRESH_MODE),
     _fault("replaced-upstream-incremental", "decide", replacement_ignored, Check.REFRESH_MODE),
     _fault(
-        "replaced-view-incremental",
-        "decide",
-        definition_change_unseen,
-        Check.REFRESH_MODE,
-        Check.EQUALITY,
+        "replaced-view-incremental", "decide", definition_change_unseen, Check.REFRESH_MODE, Check.EQUALITY
     ),
     _fault("failed-refresh-moves-frontier", "give_up", frontier_moved, Check.REFRESH_MODE, Check.EQUALITY),
     Fault(
