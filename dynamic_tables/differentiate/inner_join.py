@@ -24,10 +24,10 @@ def sides(left: Plan, right: Plan, ids: bool) -> tuple[Plan, Plan]:
     return (with_id_as(left, LEFT_ID), with_id_as(right, RIGHT_ID)) if ids else (left, right)
 
 
-def state_inner_join(node: Join, at: At, ids: bool, d: Differentiation) -> Plan:
-    """Returns L join R at one end of the interval.
+def state_join(node: Join, at: At, ids: bool, d: Differentiation) -> Plan:
+    """Returns L join R, of any kind, at one end of the interval.
 
-    `ids`: each row also gets a row id, made of the row ids of both sides.
+    `ids`: each row also gets a row id, the pair of the row ids of both sides; NULL for a side that is padded.
     """
     left, right = sides(d.state(node.left, at, ids), d.state(node.right, at, ids), ids)
     return Project(

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dynamic_tables.differentiate.differentiation import ACT, At, Differentiation
-from dynamic_tables.differentiate.inner_join import LEFT_ID, RIGHT_ID, sides, with_id_as
+from dynamic_tables.differentiate.inner_join import LEFT_ID, RIGHT_ID, with_id_as
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.plan.expressions import Col, Expr, Lit, text
 from dynamic_tables.plan.nodes import (
@@ -45,17 +45,6 @@ def condition(node: Join) -> Expr:
     if node.on is None:
         raise ValueError(f"{node.kind.value} without a condition")
     return node.on
-
-
-def state_outer_join(node: Join, at: At, ids: bool, d: Differentiation) -> Plan:
-    """Returns the outer join at one end of the interval.
-
-    The id of a row is the pair of the ids of its sides; for a side that is padded the component is NULL.
-    """
-    left, right = sides(d.state(node.left, at, ids), d.state(node.right, at, ids), ids)
-    return Project(
-        Join(node.kind, left, right, node.on), same(node) + id_item(ids, d.row_ids.pair(LEFT_ID, RIGHT_ID))
-    )
 
 
 def delta_left_join(node: Join, ids: bool, d: Differentiation) -> Plan:
