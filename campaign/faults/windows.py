@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 
 from campaign.faults.fault import rule_fault
 from campaign.faults.pieces import all_of, among, deletes, equal, ids, inserts, without_id
@@ -137,6 +137,7 @@ def _with_starts(
 ) -> Callable[[nodes.Window, bool, Differentiation], nodes.Plan]:
     """The delta of a window function, with other starts of the tails."""
 
+    @wraps(change)
     def delta(node: nodes.Window, want_ids: bool, d: Differentiation) -> nodes.Plan:
         whole = delta_window(node, want_ids, d)
         if not window_tail.looks_back(node):
@@ -192,6 +193,7 @@ def tail_begun_anew(node: nodes.Window, want_ids: bool, d: Differentiation) -> n
 
 
 _fault = partial(rule_fault, area="windows", operators=("window",))
+_sets = partial(rule_fault, area="aggregates", operators=("union all",))
 
 FAULTS = (
     _fault("lag-changed-rows-only", changed_rows_only, Check.EQUALITY),
@@ -204,14 +206,6 @@ FAULTS = (
     _fault("window-tail-begun-anew", tail_begun_anew, Check.EQUALITY),
     _fault("window-tail-from-last-change", _with_starts(_last_changed), Check.EQUALITY),
     _fault("window-tail-null-forgotten", _with_starts(_null_forgotten), Check.EQUALITY),
-    rule_fault(
-        "filter-below-window", filter_below_window, Check.EQUALITY, area="windows", operators=("filter",)
-    ),
-    rule_fault(
-        "grouping-sets-finest-only",
-        finest_set_only,
-        Check.EQUALITY,
-        area="aggregates",
-        operators=("union all",),
-    ),
+    _fault("filter-below-window", filter_below_window, Check.EQUALITY, operators=("filter",)),
+    _sets("grouping-sets-finest-only", finest_set_only, Check.EQUALITY),
 )
