@@ -14,10 +14,9 @@ from dynamic_tables.definition import (
     View,
     fingerprint,
 )
-from dynamic_tables.differentiate.limit import on_top
 from dynamic_tables.differentiate.registry import Rules, algebra, ensure_supported, time_outside
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.frozen import checked_condition
+from dynamic_tables.frozen import checked_condition, first_of_all
 from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map, holds_variant
 from dynamic_tables.plan.nodes import BoundQuery, Mark, SemiJoin, SetOperation, walk
 from dynamic_tables.plan.rewrites.incomparable import NO_MAPS, NO_VARIANTS, incomparable
@@ -219,8 +218,8 @@ def _undecided_rows(
     bound: BoundQuery, store: Store, rules: Rules, now: int, *, frozen: bool
 ) -> UnsupportedError | None:
     """Returns why it is not decided which rows a plan keeps; None: it is. `frozen`: some rows stay."""
-    if frozen and on_top(bound.plan) is not None:
-        return UnsupportedError("LIMIT", "the first rows are found among all, frozen ones included")
+    if frozen and (error := first_of_all(bound.plan)) is not None:
+        return error
     try:
         ensure_no_ties(bound, store, rules, now)
     except UnsupportedError as error:

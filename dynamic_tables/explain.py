@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlglot
 
-from dynamic_tables.definition import BaseTable, Columns, View
+from dynamic_tables.arguments import checked_key
+from dynamic_tables.definition import BaseTable, Columns, DynamicTable, RefreshMode, View
 from dynamic_tables.differentiate.differentiation import At, Differentiation, operator_of
 from dynamic_tables.differentiate.registry import (
     RULES,
@@ -19,6 +20,7 @@ from dynamic_tables.differentiate.registry import (
     time_outside,
 )
 from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.frozen import checked_condition, first_of_all
 from dynamic_tables.plan import nodes
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
 from dynamic_tables.plan.expressions import Col, Expr
@@ -57,7 +59,7 @@ class Explanation:
     `reason`: why it is not incremental. `plan` and `columns`: None and empty if the query could not be
     bound. `row_id`: the expression that makes the ids of the result from the ids below it. `hidden`: the
     hidden columns from which a refresh computes the changed groups; `change_query` gives the same changes
-    from the rows of these groups.
+    from the rows of these groups. `frozen_where`: the condition of rows that no refresh changes.
     """
 
     incremental: bool
@@ -68,6 +70,7 @@ class Explanation:
     change_query: str | None = None
     row_id: str | None = None
     hidden: tuple[str, ...] = ()
+    frozen_where: str = ""
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -83,11 +86,13 @@ def explain(
     rules: Rules = RULES,
     changes: bool = True,
     type_of: TypeOf | None = None,
+    frozen_where: str = "",
 ) -> Explanation:
     """Returns the explanation of a defining query over declared relations; needs neither Spark nor data.
 
     `changes`: whether the change query is wanted, which takes most of the time. `type_of`: who knows the
-    types of expressions that the engine does not know, as Spark does for an account. Raises
+    types of expressions that the engine does not know, as Spark does for an account. `frozen_where`: the
+    condition of the table's frozen part, which is checked. Raises
     DefinitionError: if no dynamic table could be created with the query.
 
     >>> explanation = explain("SELECT a, COUNT(*) AS n FROM r GROUP BY a", declare(["r(a INT, b STRING)"]))
@@ -102,10 +107,16 @@ def explain(
     except UnsupportedError as error:
         text.ensure_admitted()
         return Explanation(incremental=False, reason=str(error), sources=text.sources)
-    trees = _Trees(rules.differentiation(), dialect)
+    keys = {name: each.key for name, each in relations.items() if isinstance(each, BaseTable)}
+    trees = _Trees(rules.differentiation(), dialect, keys)
     plan = trees.tree(bound.plan)
     reason = _unsupported(bound, rules)
-    known = None if reason else algebra(bound, rules)
+    if frozen_where:
+        first = first_of_all(bound.plan)
+        reason = reason or (None if first is None else str(first))
+        _check_frozen(bound, frozen_where, rules, type_of, incremental=reason is None)
+    # Of a frozen group hidden columns would not follow its rows.
+    known = None if reason or frozen_where else algebra(bound, rules)
     return Explanation(
         incremental=reason is None,
         reason=reason,
@@ -117,7 +128,27 @@ def explain(
         else formatted(render(change_plan(bound, rules), dialect).text(), dialect),
         row_id=None if reason else _made_id(plan, trees.passed_on),
         hidden=() if known is None else tuple(name for name, _ in known.state),
+        frozen_where=frozen_where,
     )
+
+
+def _check_frozen(
+    bound: nodes.BoundQuery, condition: str, rules: Rules, type_of: TypeOf | None, *, incremental: bool
+) -> None:
+    """Raises DefinitionError: the condition is none on the columns of the query that only freezes."""
+    table = DynamicTable(
+        name="the query",
+        columns=bound.schema,
+        text="",
+        mode=RefreshMode.AUTO,
+        incremental=incremental,
+        reason="",
+        target_lag=None,
+        sources=bound.sources,
+        expanded="",
+        frozen_where=condition,
+    )
+    checked_condition(table, rules.bind, type_of)
 
 
 def _unsupported(bound: nodes.BoundQuery, rules: Rules) -> str | None:
@@ -146,6 +177,7 @@ def _made_id(tree: PlanTree, passed_on: str) -> str:
 class _Trees:
     differentiation: Differentiation
     dialect: Dialect
+    keys: Mapping[str, tuple[str, ...]]
 
     @property
     def passed_on(self) -> str:
@@ -178,7 +210,8 @@ class _Trees:
         """Returns the parts of an operator: its source, condition, columns, keys or aggregates."""
         match plan:
             case nodes.Scan(source, _):
-                return source
+                key = self.keys.get(source.lower(), ())
+                return f"{source} by its key ({', '.join(key)})" if key else source
             case nodes.Project(_, items):
                 return ", ".join(self.item(name, expr) for name, expr in items)
             case nodes.Filter(_, predicate):
@@ -212,12 +245,14 @@ def _row_id(state: nodes.Plan) -> Expr:
 
 TABLE = re.compile(r"\s*(?P<name>[A-Za-z]\w*)\s*\((?P<columns>.*)\)\s*", re.ASCII | re.DOTALL)
 COLUMN = re.compile(r"\s*(?P<name>[A-Za-z]\w*)\s+(?P<type>\S.*?)\s*", re.ASCII | re.DOTALL)
+KEY = re.compile(r"\s*PRIMARY\s+KEY\s*\((?P<columns>[^()]*)\)\s*", re.ASCII | re.IGNORECASE)
 VIEW = re.compile(r"\s*(?P<name>[A-Za-z]\w*)\s*=\s*(?P<query>\S.*)", re.ASCII | re.DOTALL)
 
 
 def declare(tables: Iterable[str], views: Iterable[str] = ()) -> Relations:
     """Returns relations declared as text: tables as `r(a INT, b STRING)`, views as `v=SELECT ...`.
 
+    A table may have a primary key: `r(a INT, b STRING, PRIMARY KEY (a))`.
     Raises DefinitionError: for a text of another form, and for a name that is declared twice.
     """
     known: dict[str, BaseTable | View] = {}
@@ -231,7 +266,11 @@ def declare(tables: Iterable[str], views: Iterable[str] = ()) -> Relations:
         match = TABLE.fullmatch(text)
         if match is None:
             raise DefinitionError(f"table {text!r}: write it as name(column TYPE, ...)")
-        add(BaseTable(match["name"], _columns(match["name"], match["columns"])))
+        # A comma inside DECIMAL(10,2) or STRUCT<a: INT, b: INT> does not separate columns.
+        parts = split_outside_brackets(match["columns"])
+        key = KEY.fullmatch(parts[-1])
+        table = BaseTable(match["name"], _columns(match["name"], parts[:-1] if key else parts))
+        add(checked_key(table, [name.strip() for name in key["columns"].split(",")]) if key else table)
     for text in views:
         match = VIEW.fullmatch(text)
         if match is None:
@@ -240,10 +279,9 @@ def declare(tables: Iterable[str], views: Iterable[str] = ()) -> Relations:
     return known
 
 
-def _columns(table: str, text: str) -> Columns:
+def _columns(table: str, parts: Sequence[str]) -> Columns:
     typed: dict[str, tuple[str, Type]] = {}
-    # A comma inside DECIMAL(10,2) or STRUCT<a: INT, b: INT> does not separate columns.
-    for part in split_outside_brackets(text):
+    for part in parts:
         match = COLUMN.fullmatch(part)
         if match is None:
             raise DefinitionError(f"table {table}: {part.strip()!r} is no column; write a name and a type")

@@ -15,8 +15,9 @@ from sqlglot import exp
 
 from dynamic_tables.definition import DynamicTable
 from dynamic_tables.differentiate.differentiation import ID
+from dynamic_tables.differentiate.limit import on_top
 from dynamic_tables.differentiate.row_id import concat, frame
-from dynamic_tables.errors import DefinitionError
+from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Col, Expr, text
 from dynamic_tables.plan.nodes import (
     ROW_ID,
@@ -167,6 +168,13 @@ def _over(plan: Plan, leaf: str) -> Plan:
             case _:
                 done[id(node)] = rebuilt(node, [done[id(part)] for part in parts_of(node)])
     return done[id(plan)]
+
+
+def first_of_all(plan: Plan) -> UnsupportedError | None:
+    """Returns why a plan cannot be maintained beside a frozen part; None: it can."""
+    if on_top(plan) is None:
+        return None
+    return UnsupportedError("LIMIT", "the first rows are found among all, frozen ones included")
 
 
 def checked_condition(table: DynamicTable, bind: Bind, type_of: TypeOf | None) -> None:

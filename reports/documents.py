@@ -596,6 +596,7 @@ class ExplanationDocument(TypedDict):
     change_query: str | None
     row_id: str | None
     hidden: Sequence[str]
+    frozen_where: str
     operators: Sequence[str]
 
 

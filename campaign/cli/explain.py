@@ -36,6 +36,9 @@ DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (SPARK, 
     default=SPARK.name,
     help="Dialect of the printed SQL. QUERY and views are always Spark SQL.",
 )
+@click.option(
+    "--frozen-where", default="", metavar="'day < current_date() - 30'", help="Rows that no refresh changes."
+)
 @options.definitions
 @click.option(
     "--spark/--no-spark",
@@ -49,6 +52,7 @@ def command(
     tables: tuple[str, ...],
     views: tuple[str, ...],
     dialect: str,
+    frozen_where: str,
     definitions: str | None,
     by_spark: bool,
     as_json: bool,
@@ -62,7 +66,7 @@ def command(
         raise CampaignError("give a QUERY or --definitions PATH, one of them")
     if definitions is not None:
         return show_definitions(definitions, by_spark, as_json)
-    explanation = explain(query, declare(tables, views), dialect=DIALECTS[dialect])
+    explanation = explain(query, declare(tables, views), dialect=DIALECTS[dialect], frozen_where=frozen_where)
     if as_json:
         print_json(as_object(explanation))
     else:
@@ -144,6 +148,8 @@ def as_lines(explanation: Explanation, dialect: str) -> Iterator[str]:
         yield f"columns: {', '.join(f'{name} {type_}' for name, type_ in explanation.columns)}"
     if explanation.hidden:
         yield f"maintained from hidden columns: {', '.join(explanation.hidden)}"
+    if explanation.frozen_where:
+        yield f"frozen: rows with {explanation.frozen_where}"
     if explanation.plan is not None:
         yield from ("", "plan, each operator with its row id", *tree_lines(explanation.plan, 1))
     if explanation.change_query is not None:

@@ -41,11 +41,23 @@ def status_text(rows: Sequence[Row]) -> str:
             seconds(row["p95_lag_sec"]),
             share(row["time_within_target_lag_ratio"]),
             seconds(row["period_sec"]),
-            str(row["refresh_mode"]),
+            _mode(row),
             last,
             str(row["refresh_group"] or ""),
         )
     return _rendered(table)
+
+
+def _mode(row: Row) -> str:
+    """Returns the refresh mode, by which keys sources are read, and which rows stay as they are."""
+    keys, frozen = row["source_keys"], row["frozen_where"]
+    assert isinstance(keys, Sequence)
+    parts = (
+        str(row["refresh_mode"]),
+        f"by {', '.join(keys)}" if keys else "",
+        f"frozen: {frozen}" if frozen else "",
+    )
+    return "; ".join(filter(None, parts))
 
 
 def history_text(rows: Sequence[Row]) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from dynamic_tables.definition import DynamicTable
+from dynamic_tables.definition import BaseTable, Definition, DynamicTable
 from dynamic_tables.errors import CorruptTable, MissingPrivilege
 from dynamic_tables.journal.events import (
     Defined,
@@ -129,10 +130,10 @@ def table_rows(account: Operated) -> Sequence[Row]:
     table = timetable_of(account, graph)
     waiting = inherited(graph, states)
     known = journalled(account.store.journal.all_events())
-    missing = lacking(account)
+    missing, definitions = lacking(account), account.store.definitions()
     return [
         {
-            **_definition_columns(each, table, operations),
+            **_definition_columns(each, table, operations, source_keys(each, definitions)),
             **_scheduling(
                 account,
                 each,
@@ -148,7 +149,21 @@ def table_rows(account: Operated) -> Sequence[Row]:
     ]
 
 
-def _definition_columns(each: DynamicTable, table: Timetable, operations: Operations) -> Row:
+def source_keys(table: DynamicTable, definitions: Mapping[str, Definition]) -> Sequence[str]:
+    """Returns the primary keys of what a table reads, such as `orders (id)`."""
+    found = []
+    for source in table.sources:
+        # What was dropped, or cannot be read, has no key that is known.
+        with suppress(KeyError, CorruptTable):
+            read = definitions[source]
+            if isinstance(read, BaseTable) and read.key:
+                found.append(f"{source} ({', '.join(read.key)})")
+    return found
+
+
+def _definition_columns(
+    each: DynamicTable, table: Timetable, operations: Operations, keys: Sequence[str]
+) -> Row:
     lag, period, group = table.lags[each.name], table.periods.get(each.name), operations.group_of(each.name)
     return {
         "name": each.name,
@@ -158,6 +173,8 @@ def _definition_columns(each: DynamicTable, table: Timetable, operations: Operat
         "refresh_mode": "INCREMENTAL" if each.incremental else "FULL",
         "refresh_mode_reason": each.reason,
         "refresh_group": None if group is None else group.name,
+        "source_keys": keys,
+        "frozen_where": each.frozen_where or None,
         "query_text": each.text,
     }
 

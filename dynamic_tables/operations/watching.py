@@ -51,6 +51,8 @@ DYNAMIC_TABLES = pa.schema(
         ("refresh_mode", pa.string()),
         ("refresh_mode_reason", pa.string()),
         ("refresh_group", pa.string()),
+        ("source_keys", pa.list_(pa.string())),
+        ("frozen_where", pa.string()),
         ("latest_data_timestamp", TIME),
         ("last_completed_refresh_state", pa.string()),
         ("last_completed_refresh_action", pa.string()),

@@ -38,7 +38,7 @@ def test_explain_in_json() -> None:
     )
     assert list(answer) == [
         *("incremental", "reason", "sources", "columns", "plan", "change_query", "row_id", "hidden"),
-        "operators",
+        *("frozen_where", "operators"),
     ]
     assert answer["incremental"] is True
     assert answer["reason"] is None
@@ -47,6 +47,33 @@ def test_explain_in_json() -> None:
     assert answer["sources"] == ["r"]
     assert answer["row_id"] == "`$ROW_ID`"
     assert answer["plan"]["children"][0]["children"][0]["detail"] == "r"
+
+
+def test_explain_shows_the_key_of_a_source() -> None:
+    result = dvs("explain", "SELECT a FROM r", "--table", "r(b STRING, a INT, PRIMARY KEY (A))")
+    assert "scan: r by its key (a)" in map(str.strip, result.stdout.splitlines())
+    wrong = dvs("explain", "SELECT a FROM r", "--table", "r(a INT, PRIMARY KEY (z))")
+    assert wrong.exit_code == ExitCode.MISUSE
+    assert "r has no column z for its primary key; there are: a" in wrong.output
+
+
+def test_explain_shows_the_frozen_part_and_keeps_no_hidden_columns_for_it() -> None:
+    grouped = "SELECT a, COUNT(*) AS n FROM r GROUP BY a"
+    lines = dvs("explain", grouped, *TABLE, "--frozen-where", "a < 7").stdout.splitlines()
+    assert lines[:4] == [
+        "incremental: true",
+        "sources: r",
+        "columns: a INT, n BIGINT",
+        "frozen: rows with a < 7",
+    ]
+    assert "change query (spark)" in lines
+    first = dvs("explain", "SELECT a FROM r ORDER BY a LIMIT 1", *TABLE, "--frozen-where", "a < 7")
+    assert (
+        "reason: unsupported: LIMIT: the first rows are found among all, frozen ones included" in first.stdout
+    )
+    thawing = dvs("explain", grouped, *TABLE, "--frozen-where", "a > length(current_date())")
+    assert thawing.exit_code == ExitCode.MISUSE
+    assert "rows may only become frozen as time goes on" in thawing.output
 
 
 def test_explain_in_duckdbs_words() -> None:
