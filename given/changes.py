@@ -68,7 +68,7 @@ def read_changes(path: Path, script: Script) -> Mapping[str, Changes]:
     if not file.exists():
         return {}
     try:
-        said = tomllib.loads(file.read_text(encoding="utf-8"))
+        said = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ScriptError(f"{file} cannot be read: {error}") from error
     tables = {base.table.name: base for base in script.tables}

@@ -16,9 +16,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 from given.documents import type_of
 from given.functions import SqlFunction, function_of, written_out
 from workload.errors import WorkloadError
-from workload.scenario import RefreshMode
+from workload.scenario import RefreshMode, Scenario
 from workload.schema import Column, Table
 from workload.types import SqlType
+from workload.wellformed import check_definitions
 
 FORMS = "CREATE TABLE, CREATE VIEW, CREATE FUNCTION or CREATE DYNAMIC TABLE"
 
@@ -194,7 +195,8 @@ def unusable(name: str, place: Place, error: ScriptError) -> Unfit:
 
 def _statements(file: Path) -> Iterator[BaseTable | Unfit | WrittenDefinition]:
     try:
-        text = file.read_text(encoding="utf-8")
+        # Editors on Windows begin a file with a mark of the byte order.
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ScriptError(f"{file} cannot be read: {error}; scripts are text in UTF-8") from error
     parts = list(_parts(text, file))
@@ -289,11 +291,15 @@ Edit = tuple[int, int, str]
 
 
 def _names_of_one_part(tree: exp.Expr, begin: int) -> Iterator[Edit]:
-    """What makes `FROM raw__sales AS sales` of `FROM raw.sales`: relations of a scenario have one name.
+    """What makes `FROM raw__sales AS sales` of `FROM raw.sales`: relations of a scenario have one word.
 
     `begin`: where the statement begins in the text.
     """
-    tables = [table for table in tree.find_all(exp.Table) if table.args.get("db") is not None]
+    tables = [
+        table
+        for table in tree.find_all(exp.Table)
+        if table.args.get("db") is not None or re.search(r"\W", table.name)
+    ]
     qualified = {tuple(part.name.lower() for part in table.parts) for table in tables}
     for table in tables:
         names = table.parts
@@ -487,28 +493,39 @@ def _table(tree: exp.Create, place: Place) -> BaseTable | Unfit:
         else:
             for constraint in part.expressions if isinstance(part, exp.Constraint) else [part]:
                 promises.add(constraint, (), name, place)
-    keys, required, checks, foreign = promises.keys, promises.required, promises.checks, promises.foreign
-    if not columns:
-        raise ScriptError(f"{place}: table {name} has no columns; write CREATE TABLE {name} (a INT)")
-    names = [column.name for column in columns]
-    known = set(names)
-    if twice := next((each for each in known if names.count(each) > 1), None):
-        raise ScriptError(f"{place}: table {name} has the column {twice} twice; rename one")
-    for used in (*keys, *(key for key, _, _ in foreign)):
-        if others := sorted(set(used) - known):
-            raise ScriptError(f"{place}: table {name} has no column {others[0]}, which a key names")
-    for check in checks:
-        if others := sorted({column.name.lower() for column in check.find_all(exp.Column)} - known):
-            raise ScriptError(f"{place}: table {name} has no column {others[0]}, which a CHECK names")
+    table = Table(name, tuple(columns))
+    if wrong := _wrong_table(table, promises):
+        raise ScriptError(f"{place}: {wrong}")
     return BaseTable(
-        table=Table(name, tuple(columns)),
+        table=table,
         place=place,
-        keys=tuple(dict.fromkeys(keys)),
-        required=frozenset(required),
-        checks=tuple(checks),
-        foreign=tuple(foreign),
+        keys=tuple(dict.fromkeys(promises.keys)),
+        required=frozenset(promises.required),
+        checks=tuple(promises.checks),
+        foreign=tuple(promises.foreign),
         primary=promises.primary,
     )
+
+
+def _wrong_table(table: Table, promises: _Promises) -> str:
+    """What is wrong with the columns of a table, or with those that its promises name; else an empty text."""
+    names = [column.name for column in table.columns]
+    if not names:
+        return f"table {table.name} has no columns; write CREATE TABLE {table.name} (a INT)"
+    if twice := next((each for each in names if names.count(each) > 1), None):
+        return f"table {table.name} has the column {twice} twice; rename one"
+    for used in (*promises.keys, *(key for key, _, _ in promises.foreign)):
+        if others := sorted({*used}.difference(names)):
+            return f"table {table.name} has no column {others[0]}, which a key names"
+    for check in promises.checks:
+        if others := sorted({each.name.lower() for each in check.find_all(exp.Column)}.difference(names)):
+            return f"table {table.name} has no column {others[0]}, which a CHECK names"
+    try:
+        # Else no definition could stand beside the table.
+        check_definitions(Scenario(table.name, (table,), (), ()))
+    except WorkloadError as error:
+        return str(error)
+    return ""
 
 
 def _names(parts: Iterable[exp.Expr]) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ class Values:
     def __post_init__(self) -> None:
         for base in self.resolver.script.tables:
             # Where a table turns out to hold no row, the others are read again.
-            self.connection.execute(f"DROP TABLE IF EXISTS {base.table.name}")
+            self.connection.execute(f"DROP TABLE IF EXISTS {column_name(base.table.name, Dialect.DUCKDB)}")
             self.connection.execute(create_table_text(base.table, Dialect.DUCKDB))
             for check in base.checks:
                 self._constants_of_check(base, check)

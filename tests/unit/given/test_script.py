@@ -81,6 +81,15 @@ def test_a_part_of_a_name_that_is_no_word_is_read_too(tmp_path: Path) -> None:
     assert read.definitions[0].text == "SELECT `t 1`.a FROM my_db__t_1 AS `t 1`"
 
 
+def test_a_script_of_windows_and_a_name_with_a_blank_are_read(tmp_path: Path) -> None:
+    text = "\ufeffCREATE TABLE `Order Lines` (a INT);\r\n\r\nCREATE VIEW v AS SELECT a FROM `order lines`"
+    (tmp_path / "a.sql").write_bytes(text.encode())
+    read = read_scripts(tmp_path)
+    assert [each.table.name for each in read.tables] == ["order_lines"]
+    (view,) = read.definitions
+    assert (view.text, view.line) == ("SELECT a FROM order_lines AS `order lines`", 3)
+
+
 def test_functions_are_written_out_where_they_are_called(tmp_path: Path) -> None:
     text = (
         "CREATE TABLE r (k INT, v INT);\n"
@@ -104,6 +113,10 @@ REFUSED = {
     "CREATE TABLE t (b INT);": "line 2: t is defined twice, first in",
     "CREATE TABLE u (a INT, A STRING);": "line 2: table u has the column a twice; rename one",
     "CREATE TABLE u (a CHAR(3));": "line 2: column a is a CHAR",
+    "CREATE TABLE u (`a b` INT);": "line 2: table u: 'a b' is no name of a column here",
+    "CREATE TABLE u (a INT CHECK (b > 0));": "line 2: table u has no column b, which a CHECK names",
+    "CREATE TABLE u (a INT REFERENCES w);": "line 2: a foreign key of u names w, which no script creates",
+    "CREATE TABLE u (a INT REFERENCES t);": "line 2: a foreign key of u does not fit the columns of t",
     "CREATE TABLE u (a INT, PRIMARY KEY (b));": "line 2: table u has no column b, which a key names",
     "CREATE DYNAMIC TABLE x TARGET_LAG = 'soon' AS SELECT a FROM t;": "line 2: TARGET_LAG is 'soon'",
     "CREATE FUNCTION f(x INT) RETURN x;": "line 2: write CREATE FUNCTION f(x TYPE, ..) RETURNS TYPE",
