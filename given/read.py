@@ -45,7 +45,11 @@ class Described:
 
 
 class NothingToJudge(ScriptError):
-    """No dynamic table of the scripts can be judged, though all of them were read."""
+    """No dynamic table of the scripts can be judged. `wrong`: why statements cannot be used, by name."""
+
+    def __init__(self, message: str, wrong: Mapping[str, str]) -> None:
+        super().__init__(message)
+        self.wrong = wrong
 
 
 Describe = Callable[[WrittenDefinition, Mapping[str, tuple[Column, ...]]], Described]
@@ -139,7 +143,7 @@ def _given(
             got = {name: changes.get(name, ANY).got for name in behind[written.name]}
             goals[written.name] = GoalFinder(resolver, values, resolved, tables, got).goals()
     if not goals:
-        raise NothingToJudge(_nothing(path, script, refused))
+        raise NothingToJudge(_nothing(path, script, refused), wrong)
     given = parents_first(
         [
             values.given(base, changes.get(base.table.name, ANY), (sample or {}).get(base.table.name))

@@ -78,19 +78,22 @@ def show_definitions(path: str, by_spark: bool, as_json: bool) -> ExitCode:
     """Prints how each dynamic table of some scripts is maintained."""
     # Why Spark could not be asked, once it was to be.
     problems = [] if by_spark else ["--no-spark was given"]
-    explained = explanations(path, partial(_type_by_spark, problems) if by_spark else None)
+    explained, wrong = explanations(path, partial(_type_by_spark, problems) if by_spark else None)
     if problems and not all(each.incremental for each in explained.values()):
         note = "Spark was not asked, which may know types that the engine does not know"
         click.echo(f"note: {note}: {problems[0]}", err=True)
+    for name, reason in wrong.items():
+        click.echo(f"not explained: {name}: {reason}", err=True)
+    done = ExitCode.MISUSE if wrong else ExitCode.OK
     if as_json:
         print_json({name: as_object(each) for name, each in explained.items()})
-        return ExitCode.OK
+        return done
     for name, each in explained.items():
         mode = "INCREMENTAL" if each.incremental else f"FULL, {each.reason}"
         click.echo(f"{name}: {mode}; changes cost as {cost(each)}")
         if each.operators:
             click.echo(f"  {', '.join(each.operators)}")
-    return ExitCode.OK
+    return done
 
 
 def _type_by_spark(problems: list[str], expression: str, columns: Columns) -> Type | None:

@@ -140,11 +140,13 @@ def sampled(tables: Mapping[str, Path], *, shown: bool) -> Sample:
         raise CampaignError(str(error)) from error
 
 
-def explanations(path: str, type_of: TypeOf | None = None) -> dict[str, Explanation]:
-    """How the engine would maintain each dynamic table of the scripts at a path. Raises CampaignError.
+def explanations(
+    path: str, type_of: TypeOf | None = None
+) -> tuple[dict[str, Explanation], Mapping[str, str]]:
+    """How the engine would maintain each dynamic table of the scripts at a path, and which cannot be used.
 
     One that the engine cannot read is not incremental, with the reason. `type_of`: who knows types that the
-    engine does not know.
+    engine does not know. Raises CampaignError.
     """
     found: dict[str, Explanation] = {}
 
@@ -155,15 +157,18 @@ def explanations(path: str, type_of: TypeOf | None = None) -> dict[str, Explanat
         return _as_described(explanation)
 
     try:
-        refused = _read(path, noted, by_duckdb=False).refused
+        given = _read(path, noted, by_duckdb=False)
+        refused = given.refused
+        wrong: Mapping[str, str] = {name: refused[name] for name in refused if name in given.wrong}
     except CampaignError as error:
         # What cannot be judged is explained all the same.
         if not (found and isinstance(error.__cause__, NothingToJudge)):
             raise
-        refused = {}
-    for name in refused.keys() - found.keys():
-        found[name] = Explanation(incremental=False, reason=refused[name], sources=())
-    return found
+        refused, wrong = {}, error.__cause__.wrong
+    for name in refused:
+        if name not in found and name not in wrong:
+            found[name] = Explanation(incremental=False, reason=refused[name], sources=())
+    return found, wrong
 
 
 def _asked(engine: Engine, written: WrittenDefinition, known: Known) -> Described:

@@ -4,6 +4,7 @@ pyspark is imported inside the functions, so that importing this package is fast
 """
 
 import atexit
+import logging
 import os
 import shutil
 import tempfile
@@ -57,6 +58,8 @@ def open_session(
             remedy=f"Install it: {INSTALL_SPARK}.",
         ) from error
 
+    # pyspark prints every error with its Java stack to stderr before it raises it.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     with _OPENING:
         running = SparkContext._active_spark_context  # noqa: SLF001  (pyspark has no public way to ask)
         if running is not None and not dead.answers(running):

@@ -217,6 +217,10 @@ def test_what_is_left_out_is_said_and_is_no_pass(tmp_path: Path) -> None:
         script.write("CREATE DYNAMIC TABLE astray AS SELECT a FROM missing;")
     with pytest.raises(CampaignError, match=r"a\.sql, line 4: astray reads missing"):
         scenarios_for(tmp_path)
+    status, shown, wrong = dvs("explain", *over, "--no-spark")
+    assert status == ExitCode.MISUSE.value
+    assert [line.partition(":")[0] for line in shown.splitlines() if line[0] != " "] == ["fine", "odd"]
+    assert "not explained: astray: " in wrong
 
 
 @pytest.mark.spark
