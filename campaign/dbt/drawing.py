@@ -25,6 +25,9 @@ AGES = (1, 60, DAY, 10 * DAY, 10 * DAY)
 MEETING = 0.6
 """How often a column takes a value that stands on the other side of a join."""
 
+ASKED = 0.4
+"""How often all columns of a row take values that models ask for: else few rows pass several conditions."""
+
 CROSSING = 0.6
 """How often an update takes a column across a constant of a model: into a filter, or out of it."""
 
@@ -102,7 +105,8 @@ class Drawing:
         self.oldest = min(self.oldest, tick)
         taken = list(self.contents.rows.get(source.id, {}).values())
         for attempt in range(60):
-            values = {column.name: self._value(source, column) for column in source.columns}
+            asked = bool(self.domains.constants) and self.random.random() < ASKED
+            values = {column.name: self._value(source, column, asked=asked) for column in source.columns}
             for foreign in source.foreign:
                 values |= self._reference(source, foreign)
             for key in self._keys(source):
@@ -161,11 +165,12 @@ class Drawing:
             values[source.clock] = clock.literal(tick)
         return self.write(Put(source.id, number, tuple(values.values())))
 
-    def _value(self, source: Source, column: SourceColumn) -> str:
+    def _value(self, source: Source, column: SourceColumn, *, asked: bool = False) -> str:
         linked = self._linked(source, column.name)
         if linked and self.random.random() < MEETING:
             return self.random.choice(linked)
-        return self.domains.draw(self.random, column.name, column.type, self._required(source, column))
+        required = self._required(source, column)
+        return self.domains.draw(self.random, column.name, column.type, required, asked=asked)
 
     def _required(self, source: Source, column: SourceColumn) -> bool:
         """Whether a column is never NULL; those of models' keys are only where the kind of change says so."""

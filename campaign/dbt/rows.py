@@ -181,9 +181,14 @@ class Domains:
         found = self.constants.get(name.lower(), ())
         return [each for each in found if may_hold(type_, each) and not (required and each == NULL)]
 
-    def draw(self, random: Random, name: str, type_: str, required: bool) -> str:
-        """The literal of a random value of a column that is neither key nor clock."""
+    def draw(self, random: Random, name: str, type_: str, required: bool, *, asked: bool = False) -> str:
+        """The literal of a random value of a column that is neither key nor clock.
+
+        `asked`: one that a model asks for, where one does.
+        """
         compared = self.compared(name, type_, required)
+        if asked and compared:
+            return random.choice(compared)
         share = ASKED_NULL_SHARE if NULL in compared else NULL_SHARE
         if not required and random.random() < share:
             return NULL
