@@ -184,10 +184,12 @@ def domains_of(project: Project, reads: Mapping[str, TextRead], raw: Iterable[st
     constants: dict[str, dict[str, None]] = {}
     links: dict[str, set[str]] = {}
     renamed = all_renames(reads.values())
+    # An expression of a key is no key, but of what it is compared with its column has to hold something.
+    behind = all_renames(reads.values(), made_of=True)
 
     def columns(name: str) -> list[str]:
         """The columns of sources that a name may stand for; a staging model may have given them another."""
-        found = (each for source in project.sources.values() for each in columns_of(source, name, renamed))
+        found = (each for source in project.sources.values() for each in columns_of(source, name, behind))
         return list(dict.fromkeys(each.lower() for each in found))
 
     found = [pair for read in reads.values() for name in read.constants for pair in _pairs(name, read)]

@@ -41,6 +41,7 @@ class TextRead:
     `filtered`: columns that are compared with the model itself. `constants`: literals by column name.
     `links`: names of columns that are compared with one another. `renames`: other names of columns, each with
     the column. `timed`: a condition depends on the time. `times`: columns that are read as dates or times.
+    `made_of`: names of expressions of one column, such as lower(status), each with the column.
     """
 
     driving: frozenset[str]
@@ -51,6 +52,7 @@ class TextRead:
     renames: frozenset[tuple[str, str]]
     timed: bool
     times: frozenset[str] = frozenset()
+    made_of: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ def read_text(text: str, itself: str, dialect: str = "duckdb") -> TextRead | Non
         frozenset(renames(tree)),
         any(TIME.search(each.sql("duckdb")) for each in tree.find_all(*COMPARISONS)),
         frozenset(read_as_times(tree)),
+        frozenset(made_of(tree)),
     )
 
 
@@ -185,6 +188,14 @@ def renames(tree: exp.Expr) -> Iterator[tuple[str, str]]:
         inner = alias.this.this if isinstance(alias.this, exp.Cast) else alias.this
         if isinstance(inner, exp.Column) and inner.name.lower() != alias.alias.lower():
             yield alias.alias.lower(), inner.name.lower()
+
+
+def made_of(tree: exp.Expr) -> Iterator[tuple[str, str]]:
+    """The aliases of expressions of one column over one row, each with the column's name."""
+    for alias in tree.find_all(exp.Alias):
+        names = {column.name.lower() for column in alias.this.find_all(exp.Column)}
+        if len(names) == 1 and alias.this.find(exp.AggFunc, exp.Window, exp.Query) is None:
+            yield alias.alias.lower(), names.pop()
 
 
 def columns_of(source: Source, name: str, renamed: Mapping[str, frozenset[str]]) -> list[str]:
@@ -299,11 +310,11 @@ def with_clocks(project: Project, reads: Mapping[str, TextRead]) -> Project:
     return replace(project, sources=sources)
 
 
-def all_renames(reads: Iterable[TextRead]) -> dict[str, frozenset[str]]:
-    """By name, the columns of any model that it may stand for."""
+def all_renames(reads: Iterable[TextRead], *, made_of: bool = False) -> dict[str, frozenset[str]]:
+    """By name, the columns of any model that it may stand for; `made_of`: or be an expression of."""
     found: dict[str, set[str]] = {}
     for read in reads:
-        for alias, name in read.renames:
+        for alias, name in read.renames | (read.made_of if made_of else frozenset()):
             found.setdefault(alias, set()).add(name)
     return {alias: frozenset(names) for alias, names in found.items()}
 

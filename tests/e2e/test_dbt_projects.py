@@ -96,7 +96,7 @@ def test_rows_that_leave_a_filter_are_found(tmp_path: Path) -> None:
     """Read by their clock, rows that are updated out of the filter stay in the model."""
     filtered = (
         "{{ config(materialized='incremental', unique_key='id') }}"
-        "with tickets as (select id, state as status, gone_at, updated_at from web.tickets)"
+        "with tickets as (select id, lower(state) as status, gone_at, updated_at from web.tickets)"
         "select id, updated_at from tickets where CONDITION {% if is_incremental() %}"
         "and updated_at >= (select coalesce(max(updated_at), '2000-01-01') from {{ this }}) {% endif %}"
     )
