@@ -69,7 +69,7 @@ def value(word: str, type_: SqlType) -> Value:
             return bytes.fromhex("" if word == "''" else word)
         case Kind.STRING:
             return "" if word == "''" else word
-        case Kind.ARRAY | Kind.STRUCT | Kind.MAP:
+        case Kind.ARRAY | Kind.STRUCT | Kind.MAP | Kind.VARIANT:
             raise NotImplementedError(f"no words for {type_}")
 
 
