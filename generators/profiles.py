@@ -17,7 +17,7 @@ from generators.queries.queries import QueryWeights
 from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator
-from workload.types import Kind
+from workload.types import DRAWN
 
 GENERATOR_VERSION = 41
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
@@ -173,7 +173,7 @@ FLOORS: Mapping[str, float] = {
     **{f"pair: {outer} > {inner}": 3 for outer, inner in COMMON_PAIRS},
     **{f"dml: {operator} / {kind}": 0.5 for operator in COUNTED for kind in STATEMENTS},
     **{f"intent: {intent}": 5 for intent in INTENT_NAMES},
-    **{f"type: {kind.value}": 4 for kind in Kind},
+    **{f"type: {kind.value}": 4 for kind in DRAWN},
     **{f"branch: {name}": wanted for name, wanted in BRANCH_FLOORS.items()},
     "state: retraction": 500,
     "state: row updated": 200,

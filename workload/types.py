@@ -50,6 +50,10 @@ query calculates from them, and rows are not matched by them."""
 
 SCALAR = frozenset(Kind) - NESTED
 
+DRAWN = tuple(kind for kind in Kind if kind is not Kind.VARIANT)
+"""The kinds of types that random tables have. Documents are drawn for definitions of users alone: without a
+definition that takes parts of them there is nothing to put into them."""
+
 ESTIMATE_NAME = "DOUBLE~"
 
 

@@ -35,7 +35,7 @@ from workload.outcomes.trace import Action, Refreshed, Shown
 from workload.scenario import Commit, Drop, Scenario
 from workload.schema import Column, Table
 from workload.sql import create_table_text
-from workload.types import Kind, Row, SqlType, Value
+from workload.types import DRAWN, Kind, Row, SqlType, Value
 
 SEED = 7
 MOST_TRIED = 12
@@ -49,7 +49,7 @@ VALUES: Mapping[SqlType, Sequence[Value]] = {
         domains.MADE_OF_PARTS.get(kind, SqlType(kind)): tuple(
             dict.fromkeys(value for _, domain in domains.DOMAINS[kind] for value in domain.values)
         )
-        for kind in domains.DOMAINS
+        for kind in DRAWN
     },
     domains.WIDE_DECIMAL: domains.WIDE_DECIMALS.values,
 }

@@ -17,7 +17,7 @@ from generators.queries.queries import SHAPES
 from workload.lift.kind import Lifting
 from workload.operators import JOIN_OPERATORS, OPERATORS, Operator
 from workload.outcomes.trace import Action
-from workload.types import Kind
+from workload.types import DRAWN
 
 READER_STATES = (
     "reader of one dynamic table",
@@ -104,7 +104,7 @@ def unreachable(profile: Profile, name: str, wanted: float) -> str:
         case "intent":
             return _intent(profile, what, wanted)
         case "type":
-            names = [kind.value for kind in Kind]
+            names = [kind.value for kind in DRAWN]
             return "" if what in names else f"there is no type {what!r}, there are {', '.join(names)}"
         case "dml":
             return _statement(profile, what)

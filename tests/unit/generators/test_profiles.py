@@ -11,6 +11,7 @@ import pytest
 import generators.generate
 from generators.choices import Choices, NothingToPick, SeededChoices
 from generators.coverage import floors_too_small, operator_pairs, operators, unmet_floors
+from generators.domains import DOMAINS
 from generators.generate import generate, scenario_at
 from generators.intents import INTENTS
 from generators.profiles import INTENT_NAMES, PROFILES, SMOKE, load_profile
@@ -114,3 +115,10 @@ def test_floors_may_be_fractions_and_weights_of_statements_may_not(tmp_path: Pat
     file.write_text("[dml]\ninsert = 0.5\n", encoding="utf-8")
     with pytest.raises(WorkloadError, match=r"dml = .* does not fit"):
         load_profile(str(file))
+
+
+def test_floors_ask_for_the_types_that_random_tables_have() -> None:
+    """A floor for documents, which are drawn for definitions of users alone, would be met by no run."""
+    for profile in PROFILES.values():
+        asked = {name for name in profile.floors if name.startswith("type: ")}
+        assert asked in (set(), {f"type: {kind.value}" for kind in DOMAINS}), profile.name
