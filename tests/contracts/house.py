@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,6 +25,7 @@ SMALL = 70
 """Lines below which a module with one importer might stand in that one."""
 
 
+@cache
 def measured() -> Mapping[str, int]:
     """Returns the numbers by name."""
     texts = {

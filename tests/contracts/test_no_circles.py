@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -18,6 +19,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES: tuple[str, ...] = tuple(
     tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
 )
+
+
+@cache
+def names_in(file: Path) -> frozenset[str]:
+    """The dotted names that a file imports."""
+    return frozenset(imported_names(ast.parse(file.read_text())))
 
 
 def imported_names(tree: ast.Module) -> Iterator[str]:
@@ -37,7 +44,7 @@ def imports_of(package: str) -> Mapping[str, set[str]]:
         parts = file.with_suffix("").relative_to(ROOT).parts
         in_package = len(parts) == 2 and parts[1] != "__init__"
         room = ".".join(parts if in_package else parts[:-1])
-        imports.setdefault(room, set()).update(imported_names(ast.parse(file.read_text())))
+        imports.setdefault(room, set()).update(names_in(file))
     return imports
 
 
@@ -61,7 +68,7 @@ def files() -> Mapping[str, set[str]]:
         for file in sorted((ROOT / package).rglob("*.py")):
             parts = file.with_suffix("").relative_to(ROOT).parts
             name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-            result[name] = set(imported_names(ast.parse(file.read_text())))
+            result[name] = set(names_in(file))
     return result
 
 
