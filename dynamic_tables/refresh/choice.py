@@ -58,6 +58,11 @@ that was bad by chance, such as that of a process that had just begun, is tried 
 where it was a fifth too slow, after 27 where it took twice as long. By these numbers that costs
 at most 8 % of all time, where INCREMENTAL takes six times as long; where it takes longer, it is not tried."""
 
+UNTRIED, SAME_SIZE = 0.8, 2
+"""The share of its estimate that is expected of INCREMENTAL where no refresh of about as many changed rows
+was measured, up to twice or down to half as many. So it is tried once for each size for which it may well be
+quicker; an estimate that is a little too high would stay, because nothing is measured that shows it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
@@ -133,6 +138,8 @@ def choose(past: Sequence[Past], work: Work) -> Choice:
         return NO_CHOICE
     full = work.in_full * _pace_of_full(measured, work)
     incremental = work.incremental * _pace_of_changes(measured, work) * FADES ** _full_since(measured)
+    if not _is_tried(measured, work):
+        incremental *= UNTRIED
     last = next((each.action for each in reversed(measured) if each.action in PAIR), Action.INCREMENTAL)
     wins = full < CLEARLY * incremental if last is Action.INCREMENTAL else incremental >= CLEARLY * full
     chosen, expected, other = (
@@ -172,14 +179,29 @@ def _pace_of_changes(past: Sequence[Past], work: Work) -> float:
 
     From those with about as many changed rows of the same sources; without one, as that of a FULL refresh.
     """
-    earlier = [(each, _then(each, work)) for each in past if each.action is Action.INCREMENTAL]
-    alike = [(each, then) for each, then in earlier if _alike(then, work)]
+    alike = _of_this_kind(past, work)
     alike.reverse()
     # Sorting is stable: of two that are as near, the later one comes first.
-    nearest = sorted(alike, key=lambda pair: abs(log((1 + pair[1].changed) / (1 + work.changed))))[:NEAREST]
+    nearest = sorted(alike, key=lambda pair: _distance(pair[1], work))[:NEAREST]
     if not nearest:
         return _pace_of_full(past, work)
     return median(each.seconds / then.incremental for each, then in nearest)
+
+
+def _of_this_kind(past: Sequence[Past], work: Work) -> list[tuple[Past, Work]]:
+    """Returns the INCREMENTAL refreshes of changes of the same kind, each with its work, oldest first."""
+    earlier = [(each, _then(each, work)) for each in past if each.action is Action.INCREMENTAL]
+    return [(each, then) for each, then in earlier if _alike(then, work)]
+
+
+def _distance(then: Work, now: Work) -> float:
+    """Returns how far apart two numbers of changed rows are: the logarithm of the factor between them."""
+    return abs(log((1 + then.changed) / (1 + now.changed)))
+
+
+def _is_tried(past: Sequence[Past], work: Work) -> bool:
+    """Tells whether an INCREMENTAL refresh of about as many changed rows was measured."""
+    return any(_distance(then, work) <= log(SAME_SIZE) for _, then in _of_this_kind(past, work))
 
 
 def _then(past: Past, work: Work) -> Work:

@@ -62,6 +62,17 @@ def test_what_was_slow_once_is_tried_again(times_slower: float, tried_after: int
     assert next(iter(waits), None) == tried_after
 
 
+def test_a_size_that_was_never_measured_is_tried_once() -> None:
+    """An estimate that is a little too high would stay: FULL refreshes measure nothing that shows it."""
+    past = [first(5.0), incremental(3.8, 8_000), full(3.0)]
+    assert chosen(past, facts(8_000)).action is Action.FULL
+    assert chosen(past, facts(2_000)).action is Action.INCREMENTAL
+    tried = [*past, incremental(3.1, 2_000), full(3.0)]
+    assert [chosen(tried, facts(size)).action for size in (1_000, 2_000, 4_000)] == [Action.FULL] * 3
+    # What is expected to take much longer is not tried for its size alone.
+    assert chosen([first(5.0), full(1.0), incremental(4.0, 8_000)], facts(2_000)).action is Action.FULL
+
+
 def _tries(past: list[Past], count: int) -> bool:
     return chosen([*past, *[full(1.0)] * count], facts(2_000)).action is Action.INCREMENTAL
 
