@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import cast
 
 import duckdb
 
 from oracle.bag import Bag
 from oracle.base_tables import BaseTables
+from oracle.chain import STATE
 from oracle.duck import open_duckdb, run, run_typed
-from oracle.errors import OracleQueryError
+from oracle.errors import OracleError, OracleQueryError
 from oracle.expansion import Expansion, expand
 from oracle.first_rows import RANK, FirstRows, first_rows, ranked
 from oracle.zeros import zeros_told
@@ -28,6 +30,12 @@ from workload.wellformed import check_scenario
 ORDERS = 3
 """The orders of rows in which a query is evaluated to see whether it has several right answers."""
 
+TOGETHER = 40
+"""Data timestamps of one statement: a small query costs little beside its statement."""
+
+Key = tuple[str, ...]
+"""What decides the contents of a definition at a timestamp: see `DelayedView._key`."""
+
 
 class DelayedView:
     """Delayed view semantics (DVS paper, section 3.1.1): the contents at t are the defining query at t.
@@ -40,8 +48,9 @@ class DelayedView:
     has it already. `limit_s` limits each answer, in seconds; the base tables are made without a limit.
     Raises WorkloadError: the scenario is not well-formed; OracleQueryError: a statement fails on its data.
 
-    `moments`: the data timestamps that each dynamic table has had, oldest first, on which the rows of a
-    frozen part depend; None: those that the scenario calls for.
+    `moments`: the data timestamps that each dynamic table has had, oldest first. The rows of a frozen part
+    depend on them; None: on those that the scenario calls for. Without `limit_s` a definition is evaluated at
+    all of its moments by one statement, the first time that it is asked for, which changes no answer.
 
     `tells_zeros`: whether judges tell -0.0 from 0.0, where the query does; a judge may switch it off.
     """
@@ -66,10 +75,13 @@ class DelayedView:
         self._compared: dict[str, tuple[Column, ...]] = {}
         self.tells_zeros = True
         self._frozen = {each.name: each for each in scenario.dynamic_tables if each.frozen_where}
+        self._asked: Mapping[str, Sequence[int]] = moments or {}
         self._moments = moments if moments is not None or not self._frozen else moments_due(scenario)
         self._held: dict[str, dict[int, tuple[Row, ...]]] = {}
-        self._contents: dict[tuple[str, ...], tuple[Row, ...]] = {}
-        self._ranked: dict[tuple[str, ...], FirstRows] = {}
+        self._contents: dict[Key, tuple[Row, ...]] = {}
+        self._ranked: dict[Key, tuple[Row, ...]] = {}
+        self._first: dict[Key, FirstRows] = {}
+        self._alone: set[str] = set()
 
     def __enter__(self) -> DelayedView:
         return self
@@ -169,15 +181,9 @@ class DelayedView:
 
         Raises as `contents` does.
         """
-        key = self._key(name, timestamp)
-        if key not in self._contents:
-            relations = self._relations(name, timestamp)
-            self._contents[key] = self._rows(
-                name, self._expansion(name).at(timestamp), relations, self._catalog[name]
-            )
-        return self._contents[key]
+        return self._evaluated(self._contents, name, timestamp, self._expansion(name), self._catalog[name])
 
-    def _key(self, name: str, timestamp: int) -> tuple[str, ...]:
+    def _key(self, name: str, timestamp: int) -> Key:
         """What decides the contents of a definition at a timestamp.
 
         That is the timestamp itself only where the query reads the current time: most data timestamps of a
@@ -206,14 +212,14 @@ class DelayedView:
         limited = None if name in self._tables else tied_order(self._expansion(name).body)
         if limited is None:
             return None
-        relations = self._relations(name, timestamp)
+        columns = self._catalog[name]
+        expansion = replace(self._expansion(name), body=ranked(limited, columns))
+        with_ranks = (*columns, Column(RANK, INT))
+        rows = self._evaluated(self._ranked, name, timestamp, expansion, with_ranks)
         key = self._key(name, timestamp)
-        if key not in self._ranked:
-            columns = self._catalog[name]
-            expansion = replace(self._expansion(name), body=ranked(limited, columns)).at(timestamp)
-            rows = self._rows(name, expansion, relations, (*columns, Column(RANK, INT)))
-            self._ranked[key] = first_rows(limited, columns, rows)
-        return self._ranked[key]
+        if key not in self._first:
+            self._first[key] = first_rows(limited, columns, rows)
+        return self._first[key]
 
     def expanded(self, name: str) -> Query:
         """The query of a view or dynamic table over base tables only. Raises KeyError: no such name."""
@@ -306,18 +312,64 @@ class DelayedView:
             for table, relation in zip(expansion.tables, relations, strict=True)
         )
 
-    def _rows(
+    def _evaluated(
         self,
+        known: dict[Key, tuple[Row, ...]],
         name: str,
+        timestamp: int,
         expansion: Expansion,
-        relations: list[str],
         columns: tuple[Column, ...],
     ) -> tuple[Row, ...]:
-        text = expansion.text(self._bound(expansion, relations), Dialect.DUCKDB)
-        try:
-            return run_typed(self._connection, text, columns, name, self._limit_s)
-        except OracleQueryError as error:
-            raise OracleQueryError(f"{name}: {error}") from error
+        """The rows of an expansion at a data timestamp. `known`: those of earlier answers; it is added to.
+
+        Raises as `contents` does.
+        """
+        key = self._key(name, timestamp)
+        if key not in known and name not in self._alone and self._limit_s is None:
+            try:
+                known.update(self._together(known, name, timestamp, expansion, columns))
+            except OracleError:
+                # It does not tell at which timestamp it failed, and this one may have an answer.
+                self._alone.add(name)
+        if key not in known:
+            text = self._text(name, timestamp, expansion)
+            try:
+                known[key] = run_typed(self._connection, text, columns, name, self._limit_s)
+            except OracleQueryError as error:
+                raise OracleQueryError(f"{name}: {error}") from error
+        return known[key]
+
+    def _together(
+        self,
+        known: Mapping[Key, tuple[Row, ...]],
+        name: str,
+        timestamp: int,
+        expansion: Expansion,
+        columns: tuple[Column, ...],
+    ) -> dict[Key, tuple[Row, ...]]:
+        """What an expansion gives at a data timestamp and at the next moments, by one statement.
+
+        Nothing where that would be one timestamp alone. Raises OracleError: it fails at one of them.
+        """
+        moments = {self._key(name, timestamp): timestamp}
+        for at in self._asked.get(name, ()):
+            if len(moments) < TOGETHER and (key := self._key(name, at)) not in known:
+                moments.setdefault(key, at)
+        if len(moments) == 1:
+            return {}
+        texts = (
+            f'SELECT {n} AS "{STATE.name}", q.* FROM ({self._text(name, at, expansion)}) AS q'
+            for n, at in enumerate(moments.values())
+        )
+        text = " UNION ALL ".join(texts)
+        parts: list[list[Row]] = [[] for _ in moments]
+        for number, *row in run_typed(self._connection, text, (STATE, *columns), name):
+            parts[cast(int, number)].append(tuple(row))
+        return dict(zip(moments, map(tuple, parts), strict=True))
+
+    def _text(self, name: str, timestamp: int, expansion: Expansion) -> str:
+        bound = self._bound(expansion, self._relations(name, timestamp))
+        return expansion.at(timestamp).text(bound, Dialect.DUCKDB)
 
 
 def moments_due(scenario: Scenario) -> Mapping[str, Sequence[int]]:

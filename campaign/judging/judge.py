@@ -625,6 +625,9 @@ def judge(
     moments: dict[str, list[int]] = {}
     for event in trace.refreshes:
         moments.setdefault(event.table, []).append(event.timestamp)
+    for probe in probed.probes:
+        for view in (probe.preserved, probe.unmatched):
+            moments[view.name] = moments.get(probe.table, [])
     limit = LIMIT_S if given else None
     # Whoever ran the scenario has checked its steps.
     catalog = check_definitions(probed.scenario)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import duckdb
 import pytest
 
 from oracle.bag import Bag
 from oracle.delayed_view import DelayedView
-from oracle.duck import open_duckdb, run
+from oracle.duck import open_duckdb, run, run_typed
 from oracle.errors import OracleError, OracleQueryError, OracleTimeout
 from tests.unit.oracle.words import (
     COUNT,
@@ -225,6 +226,48 @@ def test_a_failing_query_is_named_and_fails_only_at_the_timestamps_where_it_must
         with pytest.raises(OracleQueryError, match=r"high: .*Overflow"):
             view.contents("high", 10)
         assert view.contents("high", 9) == ()
+
+
+MOMENTS = (9, 10, 15, 19, 20, 30)
+ALL_MOMENTS = {definition.name: MOMENTS for definition in DEFINITIONS}
+
+
+def test_known_moments_change_no_answer(database: duckdb.DuckDBPyConnection, view: DelayedView) -> None:
+    with DelayedView(history(*DEFINITIONS), database, moments=ALL_MOMENTS) as together:
+        for name in ALL_MOMENTS:
+            for at in (20, 9, 31, *MOMENTS):
+                assert sorted(together.contents(name, at)) == sorted(view.contents(name, at)), (name, at)
+
+
+def test_a_query_is_evaluated_at_all_its_moments_by_one_statement(
+    database: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts: list[str] = []
+
+    def counted(connection: duckdb.DuckDBPyConnection, text: str, *rest: Any) -> tuple[Row, ...]:
+        texts.append(text)
+        return run_typed(connection, text, *rest)
+
+    monkeypatch.setattr("oracle.delayed_view.run_typed", counted)
+    with DelayedView(history(*DEFINITIONS), database, moments=ALL_MOMENTS) as together:
+        states = [together.contents("all_cities", at) for at in MOMENTS]
+        assert [len(rows) for rows in states] == [0, 0, 4, 4, 4, 3]
+        assert len(texts) == 1
+
+
+@pytest.mark.parametrize("first", [9, 10, 30])
+def test_a_query_that_fails_at_one_of_its_moments_has_answers_at_the_others(
+    database: duckdb.DuckDBPyConnection, first: int
+) -> None:
+    above = select(named(ORDERS), ("n", plus(AMOUNT, 2**63 - 20)))
+    case = history(DynamicTable("high", above))
+    with DelayedView(case, database, moments={"high": MOMENTS}) as view:
+        for at in (first, *MOMENTS):
+            if at in (9, 30):
+                assert len(view.contents("high", at)) == (at == 30)
+            else:
+                with pytest.raises(OracleQueryError, match=r"^high: .*Overflow"):
+                    view.contents("high", at)
 
 
 def test_a_query_may_have_a_time_limit(database: duckdb.DuckDBPyConnection) -> None:
