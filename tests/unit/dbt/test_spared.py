@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from enum import Enum
 from types import ModuleType, SimpleNamespace
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from campaign.dbt.driver import spare_comments, spare_events
+from campaign.dbt.driver import Driver, Refused, spare_comments, spare_events
 
 
 class Level(Enum):
@@ -82,3 +83,19 @@ def test_a_comment_of_the_project_stays(monkeypatch: pytest.MonkeyPatch) -> None
     for comment, rendered in (("of dbt", None), ("of the project", "of the project"), (None, None)):
         setter.comment = comment
         assert setter._get_comment_macro() == rendered
+
+
+def test_garbage_is_looked_for_again_once_a_project_is_open_or_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_for: list[bool] = []
+
+    def opened(*_: Any) -> None:
+        looked_for.append(gc.isenabled())
+        raise Refused("no project")
+
+    monkeypatch.setattr(Driver, "opened", opened)
+    with pytest.raises(Refused):
+        Driver(str, print).open({})
+    gc.unfreeze()
+    assert (looked_for, gc.isenabled()) == ([False], True)
