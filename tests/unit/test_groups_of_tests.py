@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -37,3 +38,8 @@ def test_a_group_runs_on_one_worker(tmp_path: Path) -> None:
     workers = (tmp_path / "workers").read_text(encoding="utf-8").split()
     assert len(workers) == 8
     assert len(set(workers)) == 1
+
+
+def test_tests_and_modules_are_not_searched_for_garbage() -> None:
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 10_000
