@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from dynamic_tables.errors import SessionError
 from dynamic_tables.session import dead
 from dynamic_tables.session.class_archive import archive_options
-from dynamic_tables.session.jars import INSTALL_SPARK
+from dynamic_tables.session.jars import DELTA, INSTALL_SPARK, S3A
 from dynamic_tables.session.java import find_java
 from dynamic_tables.session.launch import fetch_jars, launch_conf, spark_home, start_context
-from dynamic_tables.session.settings import Settings, overrides
+from dynamic_tables.session.settings import Settings, overrides, s3_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +34,7 @@ def open_session(
     settings: Settings = Settings.SIZED,
     master: str = "local[*]",
     scratch: Path | None = None,
+    s3: bool = False,
 ) -> "SparkSession":
     """Opens a Spark session that has Delta, the time zone UTC and the given settings, and prints nothing.
 
@@ -42,7 +43,8 @@ def open_session(
     A process has at most one JVM. The first call starts it; a later call returns a new session on it, with
     temporary views and SQL settings of its own, but with the flags, memory and files of the first. If the
     JVM has died, the call starts another. `scratch` is the folder for Spark's own files and the JVM's log;
-    the default is a temporary folder that is removed at the end of the process.
+    the default is a temporary folder that is removed at the end of the process. `s3`: with Hadoop's S3A, for
+    accounts at `s3a://...`; see docs/object-stores.md.
 
     Raises SessionError: if pyspark or a usable Java is missing, Delta's jars cannot be downloaded, the JVM
     does not start, or the process already runs a Spark without Delta or on another master.
@@ -66,11 +68,13 @@ def open_session(
             dead.forget()
             running = None
         if running is None:
-            return _first_session(app_name, settings, master, scratch or _temporary_folder())
+            return _first_session(app_name, settings, master, scratch or _temporary_folder(), s3=s3)
         return _next_session(settings, master)
 
 
-def _first_session(app_name: str, settings: Settings, master: str, scratch: Path) -> "SparkSession":
+def _first_session(
+    app_name: str, settings: Settings, master: str, scratch: Path, *, s3: bool
+) -> "SparkSession":
     from pyspark.sql import SparkSession
 
     (scratch / "tmp").mkdir(parents=True, exist_ok=True)
@@ -80,8 +84,9 @@ def _first_session(app_name: str, settings: Settings, master: str, scratch: Path
         settings=settings,
         master=master,
         scratch=scratch.absolute(),
-        jars=fetch_jars(os.environ),
+        jars=tuple(jar for each in (DELTA, S3A)[: 1 + s3] for jar in fetch_jars(os.environ, each)),
         flags=archive_options(java, spark_home(), os.environ),
+        s3=s3_settings(os.environ) if s3 else {},
     )
     return SparkSession(start_context(conf, java, scratch))
 

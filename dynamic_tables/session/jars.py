@@ -1,4 +1,4 @@
-"""Delta's jars: downloaded once into a cache, and found there without a network afterwards."""
+"""Jars of Delta and of S3A: downloaded once into a cache, and found there without a network afterwards."""
 
 import json
 import re
@@ -10,6 +10,31 @@ from urllib.parse import urlsplit
 from dynamic_tables.errors import SessionError
 
 DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
+S3A = "org.apache.hadoop:hadoop-aws:3.5.0"
+"""Hadoop's client of S3, in the version of Spark's Hadoop."""
+
+SDK = "2.35.4"
+"""The version of Amazon's SDK that this S3A was built with."""
+
+BESIDE: Mapping[str, tuple[str, ...]] = {
+    S3A: tuple(
+        f"software.amazon.awssdk:{part}:{SDK}"
+        for part in ("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
+    )
+}
+"""By coordinate what else is downloaded."""
+
+LEFT_OUT: Mapping[str, tuple[str, ...]] = {
+    # The whole SDK is one jar of 600 MB; Spark has Hadoop already, and a newer slf4j.
+    S3A: (
+        "software.amazon.awssdk:bundle",
+        "org.apache.hadoop:hadoop-client-api",
+        "org.apache.hadoop:hadoop-client-runtime",
+        "org.slf4j:slf4j-api",
+    )
+}
+"""By coordinate which of its dependencies are not downloaded."""
+
 INSTALL_SPARK = "pip install pyspark==4.2.0 delta-spark==4.4.0"
 """What to run where Spark is not installed; a test compares the versions with those of pyproject.toml."""
 
@@ -63,13 +88,13 @@ class JarCache:
         return tuple(self.jars_folder / name for name in sizes)
 
 
-def unresolved(launch_log: str) -> SessionError | None:
+def unresolved(launch_log: str, coordinate: str = DELTA) -> SessionError | None:
     """Returns the error of a launch whose jars could not be downloaded; None for another cause."""
     if "UNRESOLVED DEPENDENCIES" not in launch_log and "FAILED DOWNLOADS" not in launch_log:
         return None
     tried = dict.fromkeys(_TRIED.findall(launch_log))
     seen = f"not available from {', '.join(tried)}" if tried else "no repository was asked"
-    return SessionError(f"The jars of {DELTA} cannot be downloaded", observed=seen, remedy=REMEDY)
+    return SessionError(f"The jars of {coordinate} cannot be downloaded", observed=seen, remedy=REMEDY)
 
 
 def proxy_options(env: Mapping[str, str]) -> tuple[str, ...]:

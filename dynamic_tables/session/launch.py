@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from dynamic_tables.errors import SessionError
 from dynamic_tables.session.class_archive import make_archive
-from dynamic_tables.session.jars import DELTA, JarCache, proxy_options, unresolved
+from dynamic_tables.session.jars import BESIDE, DELTA, LEFT_OUT, JarCache, proxy_options, unresolved
 from dynamic_tables.session.java import Java, find_java
 from dynamic_tables.session.settings import DELTA_SESSION, FILES, JVM_OPTIONS, MEMORY, RUNTIME, Settings
 
@@ -33,10 +33,11 @@ def launch_conf(
     scratch: Path,
     jars: tuple[Path, ...],
     flags: tuple[str, ...] = (),
+    s3: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Returns the whole configuration of a session's JVM; every file that Spark writes is in `scratch`.
 
-    `flags`: options of the JVM besides those of the settings.
+    `flags`: options of the JVM besides those of the settings. `s3`: settings of Hadoop's S3A.
     """
     options = (
         *JVM_OPTIONS[settings],
@@ -51,6 +52,7 @@ def launch_conf(
         **RUNTIME[settings],
         **MEMORY[settings],
         **FILES[settings],
+        **(s3 or {}),
         # So Spark also runs on a machine whose host name does not resolve, such as a container.
         **(local if on_this_machine(master) else {}),
         "spark.app.name": app_name,
@@ -114,19 +116,19 @@ def start_context(conf: Mapping[str, str], java: Java, scratch: Path) -> "SparkC
         return SparkContext(conf=spark_conf, gateway=gateway)
 
 
-def fetch_jars(env: Mapping[str, str]) -> tuple[Path, ...]:
-    """Returns Delta's jars from the cache, after downloading them into it if needed; needs no session.
+def fetch_jars(env: Mapping[str, str], coordinate: str = DELTA) -> tuple[Path, ...]:
+    """Returns jars from the cache, after downloading them into it if needed; needs no session.
 
     Several processes may call it at once: one downloads, the others wait.
 
     Raises SessionError: if there is no Java, or the jars are neither cached nor downloadable.
     """
-    cache = JarCache.of(env)
+    cache = JarCache.of(env, coordinate)
     if jars := cache.jars():
         return jars
     java = find_java(env)
     with _locked(cache.folder):
-        return cache.jars() or _resolve(cache, java, env)
+        return cache.jars() or _resolve(cache, java, env, coordinate)
 
 
 def prepare(env: Mapping[str, str]) -> None:
@@ -140,14 +142,17 @@ def prepare(env: Mapping[str, str]) -> None:
         make_archive(find_java(env), spark_home(), env)
 
 
-def _resolve(cache: JarCache, java: Java, env: Mapping[str, str]) -> tuple[Path, ...]:
+def _resolve(cache: JarCache, java: Java, env: Mapping[str, str], coordinate: str) -> tuple[Path, ...]:
     """Submits an empty program to Spark, so that its resolver, Ivy, downloads the coordinate."""
+    packages = ",".join((coordinate, *BESIDE.get(coordinate, ())))
+    left_out = LEFT_OUT.get(coordinate, ())
     with tempfile.TemporaryDirectory(prefix="dvs-jars-") as folder:
         program = Path(folder) / "nothing.py"
         program.touch()
         command: tuple[str | Path, ...] = (
             spark_home() / "bin" / "spark-submit",
-            *("--master", "local[1]", "--packages", DELTA),
+            *("--master", "local[1]", "--packages", packages),
+            *(("--exclude-packages", ",".join(left_out)) if left_out else ()),
             *("--conf", f"spark.jars.ivy={cache.folder}"),
             *("--conf", f"spark.driver.extraJavaOptions={shlex.join(proxy_options(env))}"),
             program,
@@ -162,7 +167,7 @@ def _resolve(cache: JarCache, java: Java, env: Mapping[str, str]) -> tuple[Path,
         )
     if outcome.returncode != 0:
         log = outcome.stdout + outcome.stderr
-        raise unresolved(log) or _did_not_start(java, log)
+        raise unresolved(log, coordinate) or _did_not_start(java, log)
     return cache.seal()
 
 

@@ -97,6 +97,8 @@ _PLAIN_FILES: Mapping[str, str] = {
     # each step with either: 24 processes for one commit, a tenth of its time. Files live for seconds here.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+    # S3A collects what it uploads in files that only the file system with checksums can make.
+    "spark.hadoop.fs.s3a.fast.upload.buffer": "bytebuffer",
 }
 
 FILES: Mapping[Settings, Mapping[str, str]] = {
@@ -106,6 +108,23 @@ FILES: Mapping[Settings, Mapping[str, str]] = {
     Settings.LASTING: _PLAIN_FILES,
 }
 """How files of this machine are written, by preset; the first session of a process decides."""
+
+
+def s3_settings(env: Mapping[str, str]) -> Mapping[str, str]:
+    """Returns where Hadoop's S3A finds a server that is not Amazon's, by the variables of Amazon's own tools.
+
+    AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, and AWS_REGION. The credentials S3A finds by itself.
+    """
+    endpoint = env.get("AWS_ENDPOINT_URL_S3") or env.get("AWS_ENDPOINT_URL")
+    if not endpoint:
+        return {}
+    return {
+        "spark.hadoop.fs.s3a.endpoint": endpoint,
+        "spark.hadoop.fs.s3a.endpoint.region": env.get("AWS_REGION") or "us-east-1",
+        # Such a server seldom has a host name for each bucket.
+        "spark.hadoop.fs.s3a.path.style.access": "true",
+    }
+
 
 JVM_OPTIONS: Mapping[Settings, tuple[str, ...]] = {
     Settings.SIZED: (),

@@ -8,10 +8,18 @@ from pathlib import Path
 import pytest
 
 from dynamic_tables.errors import SessionError
-from dynamic_tables.session.jars import DELTA, JarCache, proxy_options, unresolved
+from dynamic_tables.session.jars import BESIDE, DELTA, S3A, JarCache, proxy_options, unresolved
 from dynamic_tables.session.java import find_java
-from dynamic_tables.session.launch import fetch_jars, launch_conf, launch_environment
-from dynamic_tables.session.settings import FILES, JVM_OPTIONS, MEMORY, RUNTIME, Settings, overrides
+from dynamic_tables.session.launch import fetch_jars, launch_conf, launch_environment, spark_home
+from dynamic_tables.session.settings import (
+    FILES,
+    JVM_OPTIONS,
+    MEMORY,
+    RUNTIME,
+    Settings,
+    overrides,
+    s3_settings,
+)
 
 
 def make_java(home: Path, version: str) -> Path:
@@ -111,6 +119,28 @@ def test_cached_jars_need_neither_network_nor_java(tmp_path: Path) -> None:
     resolved(cache)
     cache.seal()
     assert fetch_jars(env) == cache.jars()
+
+
+def test_s3a_is_that_of_sparks_hadoop_and_has_a_cache_of_its_own(tmp_path: Path) -> None:
+    version = S3A.rpartition(":")[2]
+    assert (spark_home() / "jars" / f"hadoop-client-api-{version}.jar").exists()
+    env = {"DVS_CACHE": str(tmp_path)}
+    assert JarCache.of(env, S3A).folder != JarCache.of(env, DELTA).folder
+    assert BESIDE.keys() == {S3A}
+    error = unresolved("::   UNRESOLVED DEPENDENCIES   ::\n", S3A)
+    assert str(error).startswith(f"The jars of {S3A} cannot be downloaded")
+
+
+def test_a_server_like_s3_is_found_by_the_variables_of_amazons_tools() -> None:
+    assert s3_settings({}) == {}
+    assert s3_settings({"AWS_REGION": "eu-west-1"}) == {}
+    general = {"AWS_ENDPOINT_URL": "http://all:1", "AWS_REGION": "eu-west-1"}
+    found = s3_settings(general)
+    assert found["spark.hadoop.fs.s3a.endpoint"] == "http://all:1"
+    assert found["spark.hadoop.fs.s3a.endpoint.region"] == "eu-west-1"
+    assert s3_settings({**general, "AWS_ENDPOINT_URL_S3": "http://s3:2"})["spark.hadoop.fs.s3a.endpoint"] == (
+        "http://s3:2"
+    )
 
 
 def test_jars_that_cannot_be_downloaded_are_told_from_other_failures() -> None:
