@@ -1,4 +1,5 @@
-"""Processes beside ours: servers of Debian (`postgres`, `mariadb`), any that talks JSON lines (`child`)."""
+"""Processes beside ours: servers of Debian (`postgres`, `mariadb`), one like S3 (`s3`), any that talks JSON
+lines (`child`)."""
 
 from pkgutil import extend_path
 

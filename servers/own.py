@@ -47,9 +47,10 @@ class ServerMissing(Exception):
 class Program:
     """How servers of a kind are started.
 
-    `users`: who may run one where we are root, the first that there is. `stop`: the signal that ends it and
-    its connections at once. `make`: the command that makes its data in a folder; `serve`: the one that runs
-    it at a port. `address`: what clients connect to. `connect`: connects and closes, or raises `refused`.
+    `users`: who may run one where we are root, the first that there is; none: root, too. `stop`: the
+    signal that ends it and its connections at once. `make`: the command that makes its data in a folder;
+    `serve`: the one that runs it at a port. `address`: what clients connect to. `connect`: connects and
+    closes, or raises `refused`.
     """
 
     name: str
@@ -149,7 +150,7 @@ def started(program: Program, seconds: float = START_LIMIT_S) -> Iterator[Server
 
 def _owner(program: Program, folder: Path) -> str | None:
     """Gives a folder to a user that may run a server, because root may not. None: the user of now."""
-    if os.geteuid() != 0:
+    if os.geteuid() != 0 or not program.users:
         return None
     for name in program.users:
         with suppress(KeyError):

@@ -1,4 +1,4 @@
-"""Installs what only tests need: chromium, postgresql, mariadb-server as root with apt-get; dbt for itself.
+"""Installs what only tests need: chromium, postgresql, mariadb-server as root with apt-get; dbt, moto apart.
 
 Elsewhere one line says what is missing, and those tests are skipped.
 """
@@ -27,6 +27,11 @@ DBT = Path(__file__).resolve().parent.parent / ".venv" / "dbt"
 
 VERSIONS = Path(__file__).resolve().parent / "dbt.txt"
 
+S3 = DBT.with_name("s3")
+"""The environment of moto, a server that speaks like S3."""
+
+S3_VERSIONS = VERSIONS.with_name("s3.txt")
+
 
 def main():
     """Returns 0 in any case: without these packages everything else can be tested."""
@@ -42,29 +47,39 @@ def main():
         for package, tests in missing:
             note("there is no {0}; install it: `sudo apt-get install {0}`".format(package), tests)
     install_dbt(DBT)
+    install_apart(S3, S3_VERSIONS, "moto", "tests of accounts on S3")
     return 0
 
 
 def install_dbt(folder):
     """Makes an environment with dbt, unless it is there."""
-    done = folder / ".installed"
-    if done.exists() and done.read_text() == VERSIONS.read_text():
-        return
-    sys.stderr.write("installing dbt for tests ...\n")
-    python = str(folder / "bin" / "python")
-    pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", str(VERSIONS)]
-    for command in ([sys.executable, "-m", "venv", "--clear", str(folder)], pip):
-        outcome = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        if outcome.returncode:
-            lines = outcome.stdout.decode(errors="replace").strip().splitlines() or ["no output"]
-            note("dbt is not installed ({0})".format(lines[-1]), "tests of dvs dbt")
-            return
-    # Spark is large, and here already.
+    install_apart(folder, VERSIONS, "dbt", "tests of dvs dbt", link_spark)
+
+
+def link_spark(folder):
+    """Links Spark into an environment: it is large, and here already."""
     (libraries,) = folder.glob("lib/python*/site-packages")
     for name in ("pyspark", "py4j"):
         here = Path(sysconfig.get_path("purelib")) / name
         (libraries / name).symlink_to(os.path.relpath(str(here), str(libraries)))
-    done.write_text(VERSIONS.read_text())
+
+
+def install_apart(folder, versions, name, tests, then=lambda folder: None):
+    """Makes an environment with the packages that a file lists, unless it is there."""
+    done = folder / ".installed"
+    if done.exists() and done.read_text() == versions.read_text():
+        return
+    sys.stderr.write("installing {0} for tests ...\n".format(name))
+    python = str(folder / "bin" / "python")
+    pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", str(versions)]
+    for command in ([sys.executable, "-m", "venv", "--clear", str(folder)], pip):
+        outcome = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if outcome.returncode:
+            lines = outcome.stdout.decode(errors="replace").strip().splitlines() or ["no output"]
+            note("{0} is not installed ({1})".format(name, lines[-1]), tests)
+            return
+    then(folder)
+    done.write_text(versions.read_text())
 
 
 def there(program):

@@ -28,7 +28,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     program(tmp_path, "initdb", "exit 0")
     program(tmp_path, "mariadbd", "exit 0")
-    monkeypatch.setattr(for_tests, "install_dbt", lambda folder: None)
+    monkeypatch.setattr(for_tests, "install_apart", lambda *_: None)
     return tmp_path
 
 
