@@ -22,6 +22,7 @@ from dynamic_tables.definition import (
 from dynamic_tables.differentiate.registry import RULES, Rules
 from dynamic_tables.errors import (
     DefinitionError,
+    ObjectStore,
     RefreshFailed,
     SlowCapture,
     StoreError,
@@ -63,6 +64,7 @@ from dynamic_tables.store.port import (
     WritableStore,
 )
 from dynamic_tables.store.spark.attached import what_is_missing
+from dynamic_tables.store.spark.object_store import WHAT_IS_REFUSED
 from dynamic_tables.store.transactions.owner import this_process
 from dynamic_tables.turn import Turn
 
@@ -134,7 +136,8 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
     ) -> Account:
         """Opens the account in a folder; its whole state is in the Delta commits and in two ledgers there.
 
-        A path without `://` is local, and relative to Python's working directory: the JVM's may differ.
+        A path without `://` is local, and relative to Python's working directory: the JVM's may differ. At
+        `s3a://bucket/folder` an ObjectStore warning says what is refused there.
         `role`: who opens it; a table that has an owner admits only roles with a privilege on it.
         `minimum_lag`: the least target lag in microseconds; by default one minute, and in simulated time any.
         Example: `Account.open("lake", open_session(), WallClock())`.
@@ -144,6 +147,8 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
 
         folder = path if "://" in path else str(Path(path).resolve())
         store = DeltaStore(folder, spark, clock)
+        if not store.renames:
+            warnings.warn(WHAT_IS_REFUSED.format(folder), ObjectStore, stacklevel=2)
         if minimum_lag is None:
             minimum_lag = 1 if clock.simulated else MINIMUM_LAG
         return cls(store=store, clock=clock, role=role, minimum_lag=minimum_lag)

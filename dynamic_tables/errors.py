@@ -103,5 +103,9 @@ class SlowCapture(UserWarning):
     """A base table without row ids: its changes are found by comparing whole versions. It is a warning."""
 
 
+class ObjectStore(UserWarning):
+    """The account lies on an object store, where some of its methods are refused. It is a warning."""
+
+
 class ChangeDoesNotFit(StoreError):
     """A change set with a DELETE of a row that is not stored, or an INSERT of one that is."""

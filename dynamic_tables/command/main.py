@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -31,7 +32,16 @@ if TYPE_CHECKING:
 FAILED, MISUSE = 1, 2
 """Exit codes: the account could not do it; the command was wrong."""
 
-FOLDER = click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+
+class Place(click.Path):
+    """A folder that exists, or the address of one on an object store, which nobody looks for here."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Returns the folder as a text. Fails if it is one of this machine and does not exist."""
+        return value if "://" in str(value) else super().convert(value, param, ctx)
+
+
+FOLDER = click.argument("folder", type=Place(exists=True, file_okay=False, path_type=str))
 ROLE = click.option("--role", default="", help="The role that opens the account.")
 
 
@@ -47,7 +57,7 @@ def command() -> None:
     "--once", is_flag=True, help="Refresh what is due now, and end; exit status 1: a refresh failed."
 )
 @click.option("--for", "seconds", type=float, help="End after this many seconds.")
-def run(folder: Path, role: str, once: bool, seconds: float | None) -> None:
+def run(folder: str, role: str, once: bool, seconds: float | None) -> None:
     """Refreshes what is due, until SIGTERM or Ctrl-C; several processes may run on one folder.
 
     Every table is kept within its target lag, after the tables that it reads, at data timestamps that all of
@@ -80,7 +90,7 @@ def run(folder: Path, role: str, once: bool, seconds: float | None) -> None:
 @ROLE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with the graph.")
-def status(folder: Path, role: str, as_json: bool, html: Path | None) -> None:
+def status(folder: str, role: str, as_json: bool, html: Path | None) -> None:
     """Shows each dynamic table: its state, its lag beside the target, its last refresh, who refreshes it."""
     with _account(folder, role) as account:
         if not account.store.definitions() and not account.unreadable():
@@ -90,7 +100,7 @@ def status(folder: Path, role: str, as_json: bool, html: Path | None) -> None:
         for reason in account.unreadable():
             click.echo(f"missing: {reason}", err=True)
     if html is not None:
-        _write(html, page(str(folder), rows, inputs, datetime.now(UTC)))
+        _write(html, page(folder, rows, inputs, datetime.now(UTC)))
     if as_json:
         click.echo(json.dumps(rows, default=str, indent=2))
     else:
@@ -103,7 +113,7 @@ def status(folder: Path, role: str, as_json: bool, html: Path | None) -> None:
 @ROLE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="The newest so many.")
-def history(folder: Path, table: str | None, role: str, as_json: bool, limit: int) -> None:
+def history(folder: str, table: str | None, role: str, as_json: bool, limit: int) -> None:
     """Shows the newest refreshes of a table, or of all, with those that failed."""
     with _account(folder, role) as account:
         rows = account.refresh_history(table).to_pylist()[-limit:]
@@ -113,7 +123,7 @@ def history(folder: Path, table: str | None, role: str, as_json: bool, limit: in
 @command.command("script")
 @FOLDER
 @ROLE
-def script_of(folder: Path, role: str) -> None:
+def script_of(folder: str, role: str) -> None:
     """Prints the tables, views and dynamic tables as a SQL script, without rows."""
     with _account(folder, role) as account:
         click.echo(account.script(), nl=False)
@@ -124,7 +134,7 @@ def _verb(name: str, does: Callable[[Account, str], object], text: str, *, compu
     @FOLDER
     @click.argument("table")
     @ROLE
-    def act(folder: Path, table: str, role: str) -> None:
+    def act(folder: str, table: str, role: str) -> None:
         with _account(folder, role, computes=computes) as account:
             does(account, table)
         click.echo(f"{table}: {name} done")
@@ -141,7 +151,7 @@ _verb("resume", lambda account, table: account.resume(table), "Puts a table back
 
 
 @contextmanager
-def _account(folder: Path, role: str, *, computes: bool = False) -> Iterator[Account]:
+def _account(folder: str, role: str, *, computes: bool = False) -> Iterator[Account]:
     """Opens an account, and turns its errors into one line and an exit code.
 
     `computes`: the session is opened now. Otherwise it is on demand: status, history, suspend and resume read
@@ -149,14 +159,18 @@ def _account(folder: Path, role: str, *, computes: bool = False) -> Iterator[Acc
     """
     from dynamic_tables.account import Account
     from dynamic_tables.session import open_session
+    from dynamic_tables.store.spark.object_store import is_object_store
     from dynamic_tables.store.spark.on_demand import on_demand
 
     def opened() -> SparkSession:
-        return open_session(app_name="dvs-tables")
+        return open_session(app_name="dvs-tables", s3=is_object_store(folder))
 
     try:
         session = opened() if computes else on_demand(opened)
-        account = Account.open(str(folder), session, WallClock(), role=role)
+        with warnings.catch_warnings(record=True) as told:
+            account = Account.open(folder, session, WallClock(), role=role)
+        for each in told:
+            click.echo(f"note: {each.message}", err=True)
         yield account
     except DynamicTablesError as error:
         click.echo(f"error: {error}", err=True)

@@ -54,6 +54,11 @@ def all_renamed(account: Operated, moves: Sequence[tuple[Definition, str]]) -> N
     Raises StoreError.
     """
     store = naming(account)
+    if not store.renames:
+        raise DefinitionError(
+            f"{moves[0][0].name} keeps its name: an object store cannot rename a folder at once; clone the "
+            "table under the other name, and drop this one"
+        )
     moving = _planned(account, store, moves)
     RUNNING.add(moving.id)
     try:

@@ -39,6 +39,7 @@ from dynamic_tables.store.rows.readable import is_readable
 from dynamic_tables.store.sizes import SIZES, Sizes
 from dynamic_tables.store.spark.attached import place_of
 from dynamic_tables.store.spark.commit_settings import commit_settings
+from dynamic_tables.store.spark.object_store import is_object_store, prepare
 from dynamic_tables.store.spark.on_demand import is_waiting, on_demand
 from dynamic_tables.store.spark.own_session import in_session, own_session, writing_session
 from dynamic_tables.store.spark.session_functions import SessionFunctions
@@ -93,6 +94,8 @@ class DeltaStore:
         self.rules = rules
         self.caller = spark
         path, database = path.rstrip("/"), f"dvs_{uuid.uuid4().hex}"
+        if is_object_store(path):
+            prepare(spark, path)
         opened = partial(_in_database, spark, path, database, session_of)
         self.session = on_demand(opened) if is_waiting(spark) else opened()
         # An expression is looked at again for each clause and each definition that has it.
@@ -193,6 +196,11 @@ class DeltaStore:
         """Writes another definition of a view or dynamic table; its rows stay until the next refresh."""
         self.folder.redefine(definition)
         self.computing.forget()
+
+    @property
+    def renames(self) -> bool:
+        """Whether a table can get another name: on an object store it cannot."""
+        return self.folder.files.renames
 
     def restore(self, name: str) -> Definition:
         """Brings back the table or view that was dropped last under a name. Raises DefinitionError."""

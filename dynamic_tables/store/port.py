@@ -220,6 +220,10 @@ class WritableStore(Store, Protocol):
 class NamingStore(Store, Protocol):
     """A store whose tables may get other names, and come back after they were dropped."""
 
+    @property
+    def renames(self) -> bool:
+        """Whether a table can get another name: on an object store it cannot."""
+
     def restore(self, name: str) -> Definition:
         """Brings back the table or view that was dropped last under a name. Raises DefinitionError."""
 

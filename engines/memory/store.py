@@ -162,6 +162,8 @@ class MemoryStore(ABC, Generic[Rows]):
         self._put(definition, self.tables.pop(name, None))
         return definition
 
+    renames = True
+
     def identity(self, name: str) -> str:
         """Returns what tells the table or view of a name from all others; empty if there is none."""
         return str(id(self.tables.get(name, self.known.get(name)))) if name in self.known else ""

@@ -566,6 +566,9 @@ def test_both_ways_to_files_agree(tmp_path: Path, spark: SparkSession) -> None:
         (tmp_path / "a" / "b").mkdir()
     hadoop.remove(f"{tmp_path}/c/d")
     local.remove(f"{tmp_path}/c/e")
+    for files, name in ((hadoop, "one"), (local, "other")):
+        (tmp_path / "c" / name).touch()
+        files.remove(f"{tmp_path}/c/{name}")
     assert list((tmp_path / "c").iterdir()) == []
 
 

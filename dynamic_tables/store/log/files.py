@@ -12,13 +12,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dynamic_tables.store.spark.java_classes import java_class
 from dynamic_tables.store.spark.log_store import create_once
+from dynamic_tables.store.spark.object_store import is_object_store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 class Files(Protocol):
-    """Folders and small text files, by their full path."""
+    """Folders and small text files, by their full path.
+
+    `renames`: whether a folder gets another path at once. An object store copies its files one by one.
+    """
+
+    renames: bool
 
     def folders(self, folder: str) -> Sequence[str]:
         """Returns the names of the folders in a folder; none if it does not exist."""
@@ -47,12 +53,14 @@ class Files(Protocol):
         `over`: a folder that has the path is removed before; otherwise it is an error.
         """
 
-    def remove(self, folder: str) -> None:
-        """Removes a folder with its contents. Raises OSError."""
+    def remove(self, path: str) -> None:
+        """Removes a file, or a folder with its contents. Raises OSError."""
 
 
 class LocalFiles(Files):
     """Files of this machine; a call takes microseconds."""
+
+    renames = True
 
     def folders(self, folder: str) -> Sequence[str]:
         path = Path(folder)
@@ -100,8 +108,12 @@ class LocalFiles(Files):
             raise FileExistsError(f"{other} is there already")
         Path(folder).rename(target)
 
-    def remove(self, folder: str) -> None:
-        shutil.rmtree(folder)
+    def remove(self, path: str) -> None:
+        place = Path(path)
+        if place.is_dir():
+            shutil.rmtree(place)
+        else:
+            place.unlink()
 
 
 IO_UTILS = "org.apache.commons.io.IOUtils"
@@ -110,7 +122,8 @@ IO_UTILS = "org.apache.commons.io.IOUtils"
 class HadoopFiles(Files):
     """Files of any file system that Spark can reach; every operation calls the JVM."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, *, renames: bool = True) -> None:
+        self.renames = renames
         # pyspark has no public interface to Hadoop's file systems. With the session's own credentials.
         self.conf: Any = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
         self.spark = spark
@@ -150,7 +163,8 @@ class HadoopFiles(Files):
     def put(self, file: str, text: str) -> bool:
         path = self._path(file)
         folder = path.getParent()
-        folder.getFileSystem(self.conf).mkdirs(folder)
+        if self.renames:
+            folder.getFileSystem(self.conf).mkdirs(folder)
         return create_once(self.spark, folder.toString(), file, text)
 
     def rename(self, folder: str, other: str, *, over: bool = False) -> None:
@@ -166,10 +180,10 @@ class HadoopFiles(Files):
             if not system.rename(path, target):
                 raise OSError(f"{folder} could not be renamed to {other}")
 
-    def remove(self, folder: str) -> None:
-        with java_errors(folder):
-            path = self._path(folder)
-            path.getFileSystem(self.conf).delete(path, True)
+    def remove(self, path: str) -> None:
+        with java_errors(path):
+            place = self._path(path)
+            place.getFileSystem(self.conf).delete(place, True)
 
     def _entries(self, folder: str) -> list[tuple[str, bool]]:
         with java_errors(folder):
@@ -198,4 +212,6 @@ def java_errors(path: str) -> Iterator[None]:
 
 def files_of(path: str, spark: SparkSession) -> Files:
     """Returns the file operations for a path; a path with a scheme goes through Hadoop."""
-    return HadoopFiles(spark) if "://" in path or path.startswith("file:") else LocalFiles()
+    if "://" in path or path.startswith("file:"):
+        return HadoopFiles(spark, renames=not is_object_store(path))
+    return LocalFiles()

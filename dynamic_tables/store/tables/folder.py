@@ -8,7 +8,7 @@ catalog and Delta's cache of logs must be told of every change that is made by r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,10 @@ if TYPE_CHECKING:
 
 
 DROPPED = ".dropped"
-"""The sub-folder of an account with what was dropped, for `restore`; one table or view under each name."""
+"""The sub-folder of an account with what was dropped, for `restore`; one table or view under each name.
+
+Where folders cannot be renamed, a file of that name marks the folder in its old place as dropped.
+"""
 
 
 DELETED = ".deleted"
@@ -122,6 +125,8 @@ class Folder:
     def definitions(self) -> Known:
         """Returns the definitions in the order of creation; folders that hold none are known as such."""
         names = {name for name in self.files.folders(self.path) if name[0] not in "._"}
+        if not self.files.renames:
+            names.difference_update(self._dropped_names())
         for dropped in self.entries.keys() - names:
             del self.entries[dropped]
         unreadable: dict[str, CorruptTable] = {}
@@ -235,6 +240,8 @@ class Folder:
 
     def first(self, name: str) -> str | None:
         """Returns the text of the first commit in the folder of a table or view; None if it is not there."""
+        if self._is_marked(name):
+            return None
         return self.files.read(f"{self._own_place(name)}/_delta_log/{0:020d}.json")
 
     def _read_anew(self, name: str) -> TableLog:
@@ -251,9 +258,7 @@ class Folder:
         entry = self.entries.pop(name)
         self._active.pop(name, None)
         with store_errors(name):
-            if name in self.registered:
-                self.session.sql(f"DROP TABLE {self.database}.{SPARK.identifier(name)}")
-                self.registered.discard(name)
+            self._unregister(name)
             self._forget_in_delta(entry.place or self._own_place(name))
 
     def active(self, name: str) -> ActiveFiles | None:
@@ -270,6 +275,7 @@ class Folder:
         Raises DefinitionError: if Spark or Delta cannot create it.
         """
         name = definition.name
+        self._free(name)
         properties = {**properties, **to_properties(definition, self._next_order())}
         place = self.path_of(name)
         base = isinstance(definition, BaseTable)
@@ -304,6 +310,7 @@ class Folder:
             raise DefinitionError(f"{name} cannot be attached: {error}") from error
         _ensure_attachable(name, place, table, log.newest.table)
         before(table)
+        self._free(name)
         properties = pointer_properties(place, table.key, self._next_order())
         try:
             with store_errors(name):
@@ -314,6 +321,13 @@ class Folder:
         self.polled(name)
         return table
 
+    def _free(self, name: str) -> None:
+        """Removes what was dropped under a name, where it still lies there."""
+        if self._is_marked(name):
+            with store_errors(name):
+                self._remove_marked(name)
+                self._forget_in_delta(self._own_place(name))
+
     def _next_order(self) -> int:
         return max((entry.order for entry in self.entries.values()), default=0) + 1
 
@@ -323,24 +337,50 @@ class Folder:
         `restore` brings it back, until another table of its name is removed. `for_good`: it is deleted, and
         what `restore` would bring back stays. Of an attached table only the pointer is touched.
         """
-        # Renamed first in any case: a crash while files are deleted one by one would leave half of a table
-        # under its name.
-        place = f"{self.path}/{DELETED}-{name}" if for_good else self._dropped_place(name)
-        self._move(name, self._own_place(name), place, over=True)
-        if for_good:
+        # Renamed or marked first in any case: a crash while files are deleted one by one would leave half of
+        # a table under its name.
+        if not self.files.renames:
             with store_errors(name):
-                self.files.remove(place)
+                self._unregister(name)
+                self.files.put(self._dropped_place(name), "dropped\n")
+                if for_good:
+                    self._remove_marked(name)
+                self._forget_in_delta(self._own_place(name))
+            self._active.pop(name, None)
+        else:
+            place = f"{self.path}/{DELETED}-{name}" if for_good else self._dropped_place(name)
+            self._move(name, self._own_place(name), place, over=True)
+            if for_good:
+                with store_errors(name):
+                    self.files.remove(place)
         self.entries.pop(name, None)
+
+    def _is_marked(self, name: str) -> bool:
+        """Tells whether a folder, which cannot be renamed, is one of a table or view that was dropped."""
+        return not self.files.renames and self.files.exists(self._dropped_place(name))
+
+    def _remove_marked(self, name: str) -> None:
+        """Removes the files of a table that is marked as dropped, the mark last: it can be done again."""
+        self.files.remove(self._own_place(name))
+        self.files.remove(self._dropped_place(name))
 
     def restore(self, name: str) -> Definition:
         """Brings back the table or view that was removed last under a name. Raises DefinitionError."""
         dropped = self._dropped_place(name)
         if not self.files.exists(dropped):
-            known = ", ".join(sorted(self.files.folders(f"{self.path}/{DROPPED}"))) or "none"
+            known = ", ".join(sorted(self._dropped_names())) or "none"
             raise DefinitionError(f"no dropped table or view {name}; there are: {known}")
-        self._clear(name)
-        self._move(name, dropped, self._own_place(name))
+        if self.files.renames:
+            self._clear(name)
+            self._move(name, dropped, self._own_place(name))
+        else:
+            with store_errors(name):
+                self.files.remove(dropped)
         return self.polled_definition(name)
+
+    def _dropped_names(self) -> Sequence[str]:
+        place = f"{self.path}/{DROPPED}"
+        return self.files.folders(place) if self.files.renames else self.files.files(place)
 
     def rename(self, name: str, other: str) -> Definition:
         """Gives a table or view another name that is free; returns its definition. Raises StoreError."""
@@ -385,14 +425,17 @@ class Folder:
 
     def _move(self, name: str, place: str, other: str, *, over: bool = False) -> None:
         with store_errors(name):
-            if name in self.registered:
-                self.session.sql(f"DROP TABLE {self.database}.{SPARK.identifier(name)}")
-                self.registered.discard(name)
+            self._unregister(name)
             self.files.rename(place, other, over=over)
             # Delta caches logs by path, so both paths have a stale one.
             self._forget_in_delta(place)
             self._forget_in_delta(other)
         self._active.pop(name, None)
+
+    def _unregister(self, name: str) -> None:
+        if name in self.registered:
+            self.session.sql(f"DROP TABLE {self.database}.{SPARK.identifier(name)}")
+            self.registered.discard(name)
 
     def _dropped_place(self, name: str) -> str:
         return f"{self.path}/{DROPPED}/{name}"
@@ -435,6 +478,8 @@ class Folder:
 
     def _is_leftover(self, name: str) -> bool:
         place = self._own_place(name)
+        if self._is_marked(name):
+            return True
         folders = self.files.folders(place)
         if self.files.files(place) or [folder for folder in folders if folder != "_delta_log"]:
             return False
