@@ -113,6 +113,7 @@ ADAPTERS: Mapping[str, str] = {
     "postgres": "engines.others.postgres:Postgres",
     "db_ivm": "engines.others.db_ivm:DbIvm",
     "duckdb": "engines.others.duckdb_views:DuckDb",
+    "lancedb": "engines.others.lancedb_views:LanceDb",
     "sail": "engines.others.sail:Sail",
     "sqlite": "engines.others.sqlite:Sqlite",
     "sqlite_triggers": "engines.others.sqlite:SqliteTriggers",

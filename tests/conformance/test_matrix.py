@@ -12,6 +12,7 @@ from engines.adapter import Adapter
 from engines.errors import EngineError
 from engines.others.db_ivm import DbIvm
 from engines.others.duckdb_views import DuckDb
+from engines.others.lancedb_views import LanceDb
 from engines.others.postgres import Postgres
 from engines.others.sail import Sail
 from engines.others.sqlite import Sqlite, SqliteTriggers
@@ -47,6 +48,11 @@ class TestTrickle(Sampled):
 @needs(DbIvm)
 class TestDbIvm(Sampled):
     adapter = DbIvm
+
+
+@needs(LanceDb)
+class TestLanceDb(Sampled):
+    adapter = LanceDb
 
 
 @needs(DuckDb)

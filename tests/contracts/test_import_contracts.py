@@ -95,6 +95,7 @@ OF_USERS = frozenset({"dbt", "dbt_common"})
 OF_ENGINES = {
     "turso": "engines.others.turso",
     "trickle": "engines.others.trickle",
+    "lancedb": "engines.others.lancedb_views",
     "pysail": "engines.others.sail",
     "grpc_status": "engines.others.sail",
 }
