@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from workload.outcomes.results import LimitsCost, OutcomeClass, RunSummary
+from workload.outcomes.results import IS_JUDGED, LimitsCost, OutcomeClass, RunSummary, UnmetFloor
 from workload.outcomes.run_verdict import (
     LEAST_JUDGED,
     MOST_AMPLIFIED,
@@ -73,7 +73,7 @@ def headline(summary: RunSummary) -> Headline:
         sentences.append("No scenario passed." if summary.scenarios else "No scenario ran.")
     sentences.extend(_too_few(summary))
     if unmet := summary.coverage.unmet:
-        sentences.append(f"{plural(len(unmet), 'coverage floor')} not met.")
+        sentences.append(f"{_unmet(unmet)}.")
     if summary.interrupted:
         sentences.append("Interrupted: these are the scenarios that were judged by then.")
     if passed:
@@ -101,7 +101,7 @@ def headline(summary: RunSummary) -> Headline:
         )
     sentences.extend(cost_sentences(summary.cost))
     verdict = run_verdict(summary)
-    return Headline(verdict, _title(verdict, counts, len(unmet)), tuple(sentences))
+    return Headline(verdict, _title(verdict, counts, unmet), tuple(sentences))
 
 
 def cost_sentences(cost: LimitsCost | None) -> Iterator[str]:
@@ -133,11 +133,22 @@ def _too_few(summary: RunSummary) -> Iterator[str]:
         yield f"{judged} of {wanted} were judged when the time was over, too few for a verdict."
 
 
-def _title(verdict: RunVerdict, counts: Mapping[OutcomeClass, int], unmet: int) -> str:
+def _unmet(unmet: Mapping[str, UnmetFloor]) -> str:
+    """How many definitions of a user were not judged, and how many other floors were not met."""
+    absent = sum(name.startswith(IS_JUDGED) for name in unmet)
+    parts = []
+    if absent:
+        parts.append(f"{plural(absent, 'definition')} not judged")
+    if floors := len(unmet) - absent:
+        parts.append(f"{plural(floors, 'coverage floor')} not met")
+    return ", ".join(parts)
+
+
+def _title(verdict: RunVerdict, counts: Mapping[OutcomeClass, int], unmet: Mapping[str, UnmetFloor]) -> str:
     if verdict is RunVerdict.PRODUCT_FAILURE:
         return plural(counts[OutcomeClass.PRODUCT_FAILURE], "product failure")
     if verdict is RunVerdict.FLOORS_UNMET:
-        return f"{plural(unmet, 'coverage floor')} not met"
+        return _unmet(unmet)
     words: str = verdict.value
     return words.capitalize()
 

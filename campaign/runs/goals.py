@@ -14,7 +14,7 @@ from oracle.bag import canonical_row
 from oracle.delayed_view import DelayedView
 from oracle.duck import shared_duckdb
 from oracle.errors import OracleError, OracleTimeout
-from workload.outcomes.results import JudgedDefinition, UnmetFloor
+from workload.outcomes.results import IS_JUDGED, JudgedDefinition, UnmetFloor
 from workload.scenario import Commit, DynamicTable, Scenario
 from workload.sql import Dialect, render_query
 from workload.timeline import due_refreshes
@@ -204,10 +204,10 @@ def definitions_judged(
         )
         wanted = math.ceil(len(goals) * floor / 100)
         if not (scenarios and voices):
-            unmet[f"judged: {table.name}"] = UnmetFloor(0, 1)
+            unmet[f"{IS_JUDGED}{table.name}"] = UnmetFloor(0, 1)
         if scenarios >= ENOUGH and len(goals) - len(missing) < wanted:
             unmet[f"goals: {table.name}"] = UnmetFloor(len(goals) - len(missing), wanted)
     for name, reason in given.refused.items():
         judged[name] = JudgedDefinition(reason=reason)
-        unmet[f"judged: {name}"] = UnmetFloor(0, 1)
+        unmet[f"{IS_JUDGED}{name}"] = UnmetFloor(0, 1)
     return judged, unmet

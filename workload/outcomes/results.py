@@ -155,6 +155,10 @@ class Outcome:
         return min((finding.check for finding in self.findings), key=order.index, default=None)
 
 
+IS_JUDGED = "judged: "
+"""How the name of a floor begins that a definition of a user has judged scenarios at all."""
+
+
 @dataclass(frozen=True, slots=True)
 class UnmetFloor:
     """A floor that a run did not reach: the number that the run reached, and the number wanted."""

@@ -71,6 +71,18 @@ def test_the_headline_says_in_words_what_came_out() -> None:
     assert "980 of 1,000 scenarios passed." in text
 
 
+def test_definitions_that_were_not_judged_are_no_floors_of_coverage() -> None:
+    left_out = {f"judged: {name}": UnmetFloor(0, 1) for name in ("sales", "stock")}
+    few = {**left_out, "goals: wine": UnmetFloor(3, 9)}
+    for unmet, title in (
+        (left_out, "2 definitions not judged"),
+        (few, "2 definitions not judged, 1 coverage floor not met"),
+    ):
+        covered = dataclasses.replace(sample.COVERAGE, unmet=unmet)
+        run = dataclasses.replace(sample.SUMMARY, outcomes={"passed": 1000}, coverage=covered, failures=())
+        assert f"✗ {title}" in page(run).all_text
+
+
 def test_a_run_without_any_problem_passes() -> None:
     covered = dataclasses.replace(sample.COVERAGE, unmet={})
     good = dataclasses.replace(sample.SUMMARY, outcomes={"passed": 1000}, coverage=covered, failures=())
