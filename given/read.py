@@ -69,7 +69,7 @@ def read_definitions(
     `connection`: an empty database that evaluates constants and CHECK conditions; tables are created there.
     `by_duckdb`: DuckDB alone will say what they mean, so one that it cannot read cannot be judged. `sample`:
     how often the user's own tables have what. What cannot be used is refused, with the file and the line, and
-    so is what reads it. Raises ScriptError where the scripts or `dvs.toml` cannot be read at all, and
+    so is what reads it. Raises ScriptError where the scripts or the file dvs.toml cannot be read at all, and
     NothingToJudge where no dynamic table is left.
     """
     script = read_scripts(path)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynamic_tables.errors import StoreError
+from dynamic_tables.store.spark.java_classes import java_class
 from dynamic_tables.store.spark.log_store import create_once
 from dynamic_tables.store.spark.spark_errors import one_line, store_errors
 
@@ -41,18 +42,17 @@ def is_object_store(path: str) -> bool:
 
 def prepare(session: SparkSession, account: str) -> None:
     """Makes Delta write to an object store by conditional writes. Raises StoreError: it cannot."""
-    jvm: Any = session.sparkContext._jvm  # noqa: SLF001
     conf: Any = session.sparkContext._jsc.sc().conf()  # noqa: SLF001
     with store_errors(account):
-        if not _is_there(jvm, "org.apache.hadoop.fs.s3a.S3AFileSystem"):
+        if not _is_there(session, "org.apache.hadoop.fs.s3a.S3AFileSystem"):
             raise StoreError(
                 f"{account}: this Spark has no S3A; open it by `open_session(s3=True)`, or give it the "
                 "package org.apache.hadoop:hadoop-aws in the version of its Hadoop"
             )
         # Another one than Delta's own, which is for one process alone, is the choice of the session's owner.
         if conf.get(SETTING, ONE_PROCESS) == ONE_PROCESS:
-            if not _is_there(jvm, LOG_STORE.stem):
-                _compile(jvm, LOG_STORE)
+            if not _is_there(session, LOG_STORE.stem):
+                _compile(session, LOG_STORE)
             conf.set(SETTING, LOG_STORE.stem)
     _ensure_conditional(session, account)
 
@@ -76,9 +76,9 @@ def _ensure_conditional(session: SparkSession, account: str) -> None:
         )
 
 
-def _is_there(jvm: Any, name: str) -> bool:
+def _is_there(session: SparkSession, name: str) -> bool:
     try:
-        jvm.java.lang.Class.forName(name, False, _loader(jvm))
+        java_class(session, "java.lang.Class").forName(name, False, _loader(session))
     except Exception as error:
         if "ClassNotFoundException" in str(error):
             return False
@@ -86,17 +86,18 @@ def _is_there(jvm: Any, name: str) -> bool:
     return True
 
 
-def _compile(jvm: Any, source: Path) -> None:
+def _compile(session: SparkSession, source: Path) -> None:
     """Compiles a class by Janino, which Spark has for its own generated code, and lets the JVM find it."""
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(_loader(jvm))
+    compiler = java_class(session, "org.codehaus.janino.SimpleCompiler")()
+    compiler.setParentClassLoader(_loader(session))
     compiler.cook(source.read_text(encoding="utf-8"))
     folder = Path(tempfile.mkdtemp(prefix="dvs-classes-"))
     for name, code in dict(compiler.getBytecodes()).items():
         (folder / f"{name}.class").write_bytes(bytes(code))
-    _loader(jvm).addURL(jvm.java.io.File(str(folder)).toURI().toURL())
+    place = java_class(session, "java.io.File")(str(folder))
+    _loader(session).addURL(place.toURI().toURL())
 
 
-def _loader(jvm: Any) -> Any:
+def _loader(session: SparkSession) -> Any:
     """Returns the class loader of Spark, to which classes can be added."""
-    return jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    return java_class(session, "java.lang.Thread").currentThread().getContextClassLoader()
