@@ -91,11 +91,13 @@ def _compile(session: SparkSession, source: Path) -> None:
     compiler = java_class(session, "org.codehaus.janino.SimpleCompiler")()
     compiler.setParentClassLoader(_loader(session))
     compiler.cook(source.read_text(encoding="utf-8"))
-    folder = Path(tempfile.mkdtemp(prefix="dvs-classes-"))
-    for name, code in dict(compiler.getBytecodes()).items():
-        (folder / f"{name}.class").write_bytes(bytes(code))
-    place = java_class(session, "java.io.File")(str(folder))
-    _loader(session).addURL(place.toURI().toURL())
+    with tempfile.TemporaryDirectory(prefix="dvs-classes-") as folder:
+        for name, code in dict(compiler.getBytecodes()).items():
+            Path(folder, f"{name}.class").write_bytes(bytes(code))
+        place = java_class(session, "java.io.File")(folder)
+        _loader(session).addURL(place.toURI().toURL())
+        # Once it is loaded its file is no longer needed.
+        assert _is_there(session, source.stem), "it was added just now"
 
 
 def _loader(session: SparkSession) -> Any:
