@@ -199,7 +199,7 @@ class Resolver:
 
         They are those that definitions take, for elements that become rows those of a second element too, and
         one that nothing takes. A part that is a VARIANT is left out where a part of it is there. `said`: the
-        columns whose values the user gives.
+        columns that are drawn as a whole.
         """
         found: dict[DocumentPart, BaseColumn] = {}
         for position, each in enumerate(base.table.columns):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from workload.types import BITS, Kind, SqlType, Value, fits, to_float
+from workload.types import BITS, Kind, SqlType, Value, document_text, fits, to_float
 
 LONGEST = 100
 """The most characters of a text that is made for a condition on its length."""
@@ -78,6 +79,9 @@ def around(value: Any, type_: SqlType) -> tuple[Value, ...]:
                 near = [time, time + dt.timedelta(microseconds=1), time - dt.timedelta(microseconds=1)]
             case Kind.BOOLEAN:
                 near = [value]
+            case Kind.VARIANT:
+                # However its author has spaced it, and put its keys in order.
+                near = [document_text(json.loads(str(value)))]
             case _:
                 pass
     except (ValueError, TypeError, OverflowError, InvalidOperation):

@@ -53,7 +53,7 @@ PLAIN: Mapping[Kind, tuple[Value, ...]] = {
     Kind.DATE: (dt.date(2024, 1, 1), dt.date(2024, 1, 2), dt.date(2023, 12, 31), dt.date(2024, 2, 29)),
     Kind.TIMESTAMP_NTZ: tuple(EPOCH + dt.timedelta(seconds=s) for s in (0, 1, 86400, -1)),
     Kind.TIMESTAMP: tuple(EPOCH + dt.timedelta(seconds=s) for s in (0, 1, 86400, -1)),
-    Kind.VARIANT: ("{}", '{"a":1}', '{"a":[1,"b",null]}', "[]", "null", '"a"', "1"),
+    Kind.VARIANT: ("{}", '{"a":1}', '{"b":["x",null]}', "[]", "null", '"a"', "1"),
 }
 """Values of columns that are compared with nothing; those of numbers are in `plain`."""
 
@@ -273,7 +273,9 @@ class Values:
             )
             for positions, checks in groups(base).items()
         ]
-        parts = self.resolver.parts_of(base, said)
+        # A document that a CHECK reads is drawn as a whole: its parts alone would not keep the CHECK.
+        checked = {name for check in base.checks for name in names_in(check)}
+        parts = self.resolver.parts_of(base, said.keys() | checked)
         whole = {part.position for part, _ in parts}
         domains = [domain for domain in domains if not whole & {*domain.positions}]
         domains += [self._of_part(*each, place) for place, each in enumerate(parts, len(table.columns))]

@@ -54,9 +54,10 @@ class GivenTable:
         of = self.table.columns
         return (*of, *(Column(of[p.position].name + path_text(p.path), p.type) for p in self.parts))
 
-    def place(self, name: str) -> int:
-        """The position of a column or of a part of a document. Raises ValueError."""
-        return [column.name for column in self.columns].index(name)
+    def place(self, name: str) -> int | None:
+        """The position of a column or of a part of a document; None: that document is drawn as a whole."""
+        names = [column.name for column in self.columns]
+        return names.index(name) if name in names else None
 
     def column_of(self, place: int) -> int:
         """The position of the column that a place is, or is a part of."""

@@ -149,7 +149,7 @@ class GivenStatements:
         fixed = list(row.values)
         if left_out and fixed:
             fixed.remove(self.choices.pick(fixed))
-        values.update({given.place(name): value for name, value in fixed})
+        values.update({n: value for name, value in fixed if (n := given.place(name)) is not None})
         for part in given.parts:
             # A document is put together from its parts, which others may still change.
             values.pop(part.position, None)
@@ -172,7 +172,8 @@ class GivenStatements:
             row = rows[number]
             if row is not None:
                 given = self._table(witness.rows[number].table)
-                held.append((row, given, given.place(name)))
+                if (place := given.place(name)) is not None:
+                    held.append((row, given, place))
         return held
 
     def _unify(
@@ -387,10 +388,8 @@ class GivenStatements:
         known = {values[0] for values in domain.values}
         present: dict[Value, None] = {}
         for name, column in domain.meets:
-            if name in self.contents:
-                other = self._table(name)
-                position = other.place(column)
-                values = (other.value(row, position) for row in self.contents[name])
+            if name in self.contents and (position := self._table(name).place(column)) is not None:
+                values = (self._table(name).value(row, position) for row in self.contents[name])
                 present.update(dict.fromkeys(value for value in values if value in known))
         return list(present)
 

@@ -54,8 +54,6 @@ def _nested_name(type_: SqlType, dialect: Dialect) -> str:
             return "VARIANT"
         case Dialect.DUCKDB, Kind.VARIANT:
             return "JSON"
-        case _, Kind.VARIANT:
-            raise WorkloadError(f"type {type_} has no name in the dialect {dialect.value}")
         case Dialect.SPARK, Kind.STRUCT:
             return f"STRUCT<{', '.join(f'{name}: {part}' for name, part in names)}>"
         case Dialect.SPARK, _:

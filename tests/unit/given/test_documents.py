@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -11,15 +12,19 @@ import duckdb
 import pytest
 import sqlglot
 
+from generators.generate import scenario_at
 from generators.given.documents import DocumentPart, document, part_value, path_text
 from generators.given.model import Given
+from generators.profiles import SMOKE
 from given.documents import taken
 from given.read import Described, read_definitions
+from given.script import ScriptError
 from given.translation import duckdb_text
 from oracle.bag import Bag
 from workload.schema import Column
 from workload.sql import Dialect, literal
 from workload.types import BIGINT, INT, STRING, TIMESTAMP, Value, document_text, fits, parse_type
+from workload.wellformed import check_scenario
 
 VARIANT = parse_type("VARIANT")
 
@@ -93,6 +98,36 @@ def test_a_row_is_put_together_from_parts_and_taken_apart(tmp_path: Path) -> Non
         each.name: drawn.get(each.name) for n, each in enumerate(events.columns) if n != 1
     }
     assert json.loads(str(row[1]))["order"]["lines"][1]["qty"] in (4, "4")
+
+
+def test_a_document_that_a_check_reads_is_drawn_as_a_whole(tmp_path: Path) -> None:
+    """Put together from parts it would not keep the CHECK, and the column beside it would have no values.
+
+    What witnesses and joins ask of its parts is left to chance.
+    """
+    checked = SCRIPT.replace(
+        "payload VARIANT NOT NULL", "payload VARIANT CHECK (payload:a::int > 0 OR id > 1)"
+    )
+    given = read(tmp_path, checked)
+    (_, events) = given.tables
+    assert events.parts == ()
+    assert [domain.positions for domain in events.domains] == [(0, 1)]
+    for index in range(4):
+        check_scenario(scenario_at(1, replace(SMOKE, given=given), index))
+    assert {(0, '{"a":1}'), (2, "{}")} <= {*events.domains[0].values}
+    assert (0, '{"b":1}') not in events.domains[0].values
+
+
+def test_documents_of_a_user_are_written_as_they_like(tmp_path: Path) -> None:
+    (tmp_path / "dvs.toml").write_text(
+        '[events]\nvalues.payload = [\'{"total": 3.0, "kind": "ORDER"}\', "null"]\n'
+    )
+    (_, events) = read(tmp_path).tables
+    assert events.parts == ()
+    assert events.domains[1].values == (('{"kind":"ORDER","total":3}',), ("null",))
+    (tmp_path / "dvs.toml").write_text('[events]\nvalues.payload = ["{torn"]\n')
+    with pytest.raises(ScriptError, match=r"dvs\.toml: events: '\{torn' is no VARIANT"):
+        read(tmp_path)
 
 
 def test_null_parts_are_missing_or_null_and_numbers_now_and_then_texts() -> None:
