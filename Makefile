@@ -3,8 +3,10 @@
 BIN     := .venv/bin
 TOY     := PYTHONPATH=examples/toy_engine $(BIN)/dvs
 WORKERS ?= 2
-# What `make test` selects. The tests marked slow take more than half of the time of all; `make check` runs them too.
-TESTS   ?= not slow
+# What `make test` selects, and which environments its tests need. `make check` runs the slow tests, too, and
+# `make nightly` those that repeat at length, on Spark, Delta, dbt or S3, what a quicker one shows.
+TESTS   ?= not slow and not nightly
+APART   ?=
 # The first Python that is new enough; python3 when none is, so that the pre-flight check can say so.
 PYTHON  ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
@@ -14,7 +16,7 @@ PYTHON  ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11;
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup preflight demo test check style types format clean
+.PHONY: help setup preflight demo test check nightly style types format clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,13 +38,16 @@ demo: setup  ## a few minutes: random dynamic tables on Spark + Delta and in mem
 	@echo "A transaction history, with the derivations that a refresh hides (exit status 1: a level is violated):"
 	@$(BIN)/dvs check examples/histories/refresh-hides-read-skew.adya --html .dvs/demo/history.html || test $$? -eq 1
 
-test: setup  ## the tests, but for those marked slow; as root, Debian's chromium, postgresql, mariadb-server for some
-	@$(BIN)/python setup/for_tests.py
+test: setup  ## the main claims, a few minutes; as root, Debian's chromium, postgresql, mariadb-server for some
+	@$(BIN)/python setup/for_tests.py $(APART)
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "$(TESTS)"
 
-check: setup  ## what CI runs: format, lint, types, import contracts, all tests
+check: setup  ## what CI runs at each change: format, lint, types, import contracts, all tests but the nightly ones
 	@$(MAKE) --no-print-directory -j 2 -O style types
-	@$(MAKE) --no-print-directory test TESTS="slow or not slow"
+	@$(MAKE) --no-print-directory test TESTS="not nightly" APART=dbt
+
+nightly: setup  ## all tests, half an hour; before a release, and after a change of what they are about
+	@$(MAKE) --no-print-directory test TESTS="nightly or not nightly" APART="dbt s3"
 
 style: .venv/.installed
 	$(BIN)/ruff format --check .

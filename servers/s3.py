@@ -37,7 +37,7 @@ def started(seconds: float = START_LIMIT_S) -> AbstractContextManager[Server]:
     """A server without buckets, which is ended. Raises ServerMissing."""
     if not PYTHON.exists():
         raise ServerMissing(
-            "there is no server that speaks like S3; `make test` installs it where PyPI can be reached"
+            "there is no server that speaks like S3; `make nightly` installs it where PyPI can be reached"
         )
     program = Program(
         name="moto",

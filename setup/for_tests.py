@@ -1,4 +1,4 @@
-"""Installs what only tests need: chromium, postgresql, mariadb-server as root with apt-get; dbt, moto apart.
+"""Installs what only tests need: chromium, postgresql, mariadb-server as root with apt-get; `dbt`, `s3` if named.
 
 Elsewhere one line says what is missing, and those tests are skipped.
 """
@@ -33,8 +33,11 @@ S3 = DBT.with_name("s3")
 S3_VERSIONS = VERSIONS.with_name("s3.txt")
 
 
-def main():
-    """Returns 0 in any case: without these packages everything else can be tested."""
+def main(apart=()):
+    """Returns 0 in any case: without these packages everything else can be tested.
+
+    `apart`: which of the environments `dbt` and `s3` are made.
+    """
     missing = [(package, tests) for package, programs, tests in PACKAGES if not any(map(there, programs))]
     if missing and can_install():
         sys.stderr.write("installing for tests: {0} ...\n".format(", ".join(name for name, _ in missing)))
@@ -46,8 +49,10 @@ def main():
     else:
         for package, tests in missing:
             note("there is no {0}; install it: `sudo apt-get install {0}`".format(package), tests)
-    install_dbt(DBT)
-    install_apart(S3, S3_VERSIONS, "moto", "tests of accounts on S3")
+    if "dbt" in apart:
+        install_dbt(DBT)
+    if "s3" in apart:
+        install_apart(S3, S3_VERSIONS, "moto", "tests of accounts on S3")
     return 0
 
 
@@ -95,4 +100,4 @@ def note(problem, tests):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -44,7 +44,7 @@ ALL_IN_ONE = "import runpy, sys\nfor program in sys.argv[1:]:\n    runpy.run_pat
 
 @pytest.mark.spark
 @pytest.mark.own_jvm
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_programs_of_spark_show_their_bugs() -> None:
     command = [sys.executable, "-c", ALL_IN_ONE, *(str(bug.program) for bug in SPARK.bugs)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -25,7 +25,7 @@ def needs(adapter: type[Adapter]) -> pytest.MarkDecorator:
         adapter.ready()
     except EngineError as error:
         return pytest.mark.skip(reason=str(error))
-    return pytest.mark.slow
+    return pytest.mark.nightly
 
 
 class Sampled(AdapterConformance):

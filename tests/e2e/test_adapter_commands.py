@@ -48,7 +48,7 @@ def test_the_built_in_engine_leaves_nothing_out(tmp_path: Path) -> None:
     assert json.loads(result.stdout.splitlines()[-1])["not_checked"] == {}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_failure_is_kept_and_its_command_replays_it(tmp_path: Path) -> None:
     out = tmp_path / "run"
     result = dvs(
@@ -69,7 +69,7 @@ def test_a_failure_is_kept_and_its_command_replays_it(tmp_path: Path) -> None:
 SQLITE = "adapter:tests.unit.engines.sample:WrongOnSqlite"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_pages_and_programs_have_the_text_that_this_engine_got(tmp_path: Path) -> None:
     """`reproduce.py` gives the engine that text, and shows the wrong rows; the mended engine passes it."""
     result = dvs(

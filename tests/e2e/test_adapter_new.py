@@ -21,7 +21,7 @@ def dvs(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("engine", LIKE)
 def test_the_beginning_of_an_adapter_keeps_the_contract(engine: str, tmp_path: Path) -> None:
     made = dvs("new", "MyEngine", "--engine", engine, "--out", str(tmp_path), folder=tmp_path)

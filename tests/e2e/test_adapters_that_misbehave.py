@@ -14,7 +14,7 @@ import pytest
 
 from tests.unit.engines.sample import Recomputing
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 MARK = "DVS_TEST_OF_LEFT_PROCESSES"
 

@@ -16,7 +16,7 @@ from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.port import Action
 from dynamic_tables.store.transactions.owner import dead_process
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 TRACKED = "TBLPROPERTIES ('delta.enableRowTracking' = 'true')"
 VALUES = "SELECT CAST(id AS INT) AS k, CAST(id % 3 AS STRING) AS v FROM RANGE(0, 6, 1, 1)"

@@ -61,7 +61,7 @@ DEFINITIONS = {
 """A table over each kind of source, and of each kind of definition that the documents name."""
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_kind_of_source_and_definition_has_a_verdict(tmp_path: Path, spark: SparkSession) -> None:
     tracked, mapped = "'delta.enableRowTracking' = 'true'", "'delta.columnMapping.mode' = 'name'"
     rows = "SELECT CAST(id AS INT) AS k, CAST(id % 2 AS STRING) AS v FROM RANGE(4)"

@@ -46,7 +46,7 @@ def test_an_account_promises_one_view_or_a_group(level: str, *, together: bool) 
     assert (totals == {views.due}) == together
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_pg_ivm_is_always_fresh() -> None:
     try:
         PgIvm.ready()

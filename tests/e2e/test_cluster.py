@@ -163,7 +163,7 @@ class OneProcess:
         return Done(*json.loads(line))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.spark
 @pytest.mark.own_jvm
 def test_a_cluster_judges_as_this_machine_does(cluster: Standalone, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_floors_that_are_not_met_are_no_pass(tmp_path: Path) -> None:
     assert "floor not met: state: group refilled:" in result.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_failure_folder_is_replayed_with_and_without_its_fault(tmp_path: Path) -> None:
     (verdict,) = hunt_all(
         ["join-both-at-t1"], tier="rules", seed=1, profile=QUICK, budget=120, workers=1, attempts=20
@@ -187,7 +187,7 @@ def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
     assert first == second
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_shrink_makes_a_failing_scenario_small(tmp_path: Path) -> None:
     lane = LaneSpec(tier="rules", faults=("filter-drops-old-half",), validations=False).build()
     failing = next(
@@ -219,7 +219,7 @@ def test_the_list_of_faults_hides_nothing() -> None:
     assert all(MISSING.values())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_score_names_its_area_and_what_is_missing() -> None:
     result = dvs(
         "mutants",

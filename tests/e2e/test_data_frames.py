@@ -17,7 +17,7 @@ from dynamic_tables.store.log import numbered
 from dynamic_tables.store.port import Action
 from dynamic_tables.store.sizes import Sizes
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.nightly, pytest.mark.spark]
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_an_edited_table_is_repaired_by_the_command_that_the_message_names(
     assert (rows(account, "n"), rows(account, "above")) == ([("a", 4)], [("a", 8)])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("sizes", [Sizes(), Sizes(named_bytes=0)], ids=["small", "large"])
 def test_a_frame_keeps_to_the_version_that_it_was_made_for(
     sizes: Sizes, tmp_path: Path, spark: SparkSession

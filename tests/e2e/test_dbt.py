@@ -37,7 +37,7 @@ SHOP = ROOT / "examples" / "dbt_shop"
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not PYTHON.exists(), reason="no dbt: `python setup/for_tests.py` installs it"),
+    pytest.mark.skipif(not PYTHON.exists(), reason="no dbt: `python setup/for_tests.py dbt` installs it"),
 ]
 
 KINDS = (
@@ -89,6 +89,7 @@ def verdicts(found: DbtDocument, model: str) -> dict[str, str]:
     return {kind: cell["verdict"] for kind, cell in found["models"][model]["changes"].items()}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("model", "differs", "equal"),
     [
@@ -115,12 +116,14 @@ def test_each_usual_mistake_is_found(
     assert {kind for kind in equal if found[kind] != "equal"} == set()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", [kind.value for kind in KINDS if kind is not ChangeKind.APPENDED])
 def test_a_difference_of_each_kind_is_made_small(shown: DbtDocument, kind: str) -> None:
     sizes = [model["changes"][kind]["source_rows"] or 99 for model in shown["models"].values()]
     assert min(sizes) <= 3
 
 
+@pytest.mark.nightly
 def test_a_dimension_that_changes_afterwards_is_not_seen() -> None:
     """Ten trials: a customer that an order of the trial has changes in one of three."""
     target = Target(SHOP, str(PYTHON), select=("orders_by_country", "country_totals"))
@@ -135,6 +138,7 @@ def test_a_dimension_that_changes_afterwards_is_not_seen() -> None:
         assert smallest.trial.source_rows <= 3
 
 
+@pytest.mark.nightly
 def test_null_in_a_key_is_added_again_by_the_next_run() -> None:
     target = Target(SHOP, str(PYTHON), select=("payments_by_reference",))
     limits = Limits(seed=1, trials=2, rounds=2, budget=3600.0, workers=1)
@@ -147,6 +151,7 @@ def test_null_in_a_key_is_added_again_by_the_next_run() -> None:
     assert smallest.trial.source_rows <= 2
 
 
+@pytest.mark.nightly
 def test_only_the_window_breaks_a_promise(shop: DbtResult, shown: DbtDocument) -> None:
     broken = {
         (name, kind)
@@ -158,10 +163,12 @@ def test_only_the_window_breaks_a_promise(shop: DbtResult, shown: DbtDocument) -
     assert decision_of(shop) is Decision.FAILED
 
 
+@pytest.mark.nightly
 def test_columns_that_never_repeat_are_left_out(shown: DbtDocument) -> None:
     assert any("built_at" in note for note in shown["models"]["visits_appended"]["notes"])
 
 
+@pytest.mark.nightly
 def test_nothing_is_written_into_the_project(shown: DbtDocument) -> None:
     assert shown["models"]
     assert not [path for path in SHOP.rglob("*") if path.name in ("target", "logs", "dbt_shop.duckdb")]
@@ -180,6 +187,7 @@ def small(tmp_path: Path) -> Path:
     return project
 
 
+@pytest.mark.nightly
 def test_the_lateness_that_a_model_takes_is_its_window(small: Path) -> None:
     """Five trials: they are late by a minute, by days and by a month."""
     limits = Limits(seed=1, trials=5, rounds=2, budget=3600.0, workers=1)
@@ -189,6 +197,7 @@ def test_the_lateness_that_a_model_takes_is_its_window(small: Path) -> None:
     assert "no row is more than 2 days older" in needs
 
 
+@pytest.mark.nightly
 def test_the_command_its_files_and_its_script(small: Path, tmp_path: Path) -> None:
     promises, out, database = tmp_path / "promises.toml", tmp_path / "out", tmp_path / "some.duckdb"
     promises.write_text('[models.orders_window]\npromises = [{late_by = "3 days"}, "append_only"]\n')
@@ -221,6 +230,7 @@ def test_the_command_its_files_and_its_script(small: Path, tmp_path: Path) -> No
     assert "missing after the incremental runs:" in ran.stdout
 
 
+@pytest.mark.nightly
 def test_an_assertion_shows_the_rows(small: Path, tmp_path: Path) -> None:
     promises = tmp_path / "promises.toml"
     promises.write_text('[models.orders_window]\npromises = ["append_only", {late_by = "3 days"}]\n')
@@ -235,6 +245,7 @@ def test_an_assertion_shows_the_rows(small: Path, tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.nightly
 def test_a_promise_that_excludes_the_change_makes_it_information(small: Path, tmp_path: Path) -> None:
     promises = tmp_path / "promises.toml"
     promises.write_text('[models.orders_window]\npromises = ["append_only", "in_order"]\n')
@@ -253,6 +264,7 @@ def test_a_model_that_cannot_be_built_is_not_judged(small: Path) -> None:
     assert "Nothing can be said of wrong: it cannot be built: Runtime Error in model wrong" in done.stdout
 
 
+@pytest.mark.nightly
 def test_seeds_ephemeral_models_and_what_is_left_out(small: Path) -> None:
     (small / "seeds").mkdir()
     (small / "seeds" / "names.csv").write_text("id,name\n1,a\n")
@@ -293,6 +305,7 @@ def test_a_run_that_cannot_be_disturbed_is_no_pass(small: Path) -> None:
                 runner.run(trial, project.selected)
 
 
+@pytest.mark.nightly
 def test_a_failed_run_alone_shows_what_appended_rows_show(small: Path) -> None:
     edited(small, "models/orders_window.sql", "- interval 2 day", "+ interval 400 day")
     target, limits = Target(small, str(PYTHON)), Limits(1, 4, 2, 3600.0, 1)

@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv" / "dbt" / "bin" / "python"
 
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not PYTHON.exists(), reason="no dbt: `python setup/for_tests.py` installs it"),
+    pytest.mark.nightly,
+    pytest.mark.skipif(not PYTHON.exists(), reason="no dbt: `python setup/for_tests.py dbt` installs it"),
 ]
 
 PROJECT = 'name: shop\nversion: "1.0"\nprofile: shop\nflags: {send_anonymous_usage_stats: false}\n'

@@ -26,10 +26,10 @@ PYTHON = ROOT / ".venv" / "dbt" / "bin" / "python"
 PROJECT = ROOT / "examples" / "dbt_spark"
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.nightly,
     pytest.mark.spark,
     pytest.mark.own_jvm,
-    pytest.mark.skipif(not PYTHON.exists(), reason="no dbt: `python setup/for_tests.py` installs it"),
+    pytest.mark.skipif(not PYTHON.exists(), reason="no dbt: `python setup/for_tests.py dbt` installs it"),
 ]
 
 KINDS = (ChangeKind.APPENDED_LATE, ChangeKind.TWO_RUNS)

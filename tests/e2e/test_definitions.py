@@ -65,6 +65,7 @@ def few(tmp_path: Path) -> str:
     return str(folder)
 
 
+@pytest.mark.nightly
 def test_the_example_passes_and_its_texts_are_covered() -> None:
     summary = run_campaign(CampaignOptions(definitions=EXAMPLE, scenarios=48))
     assert run_verdict(summary) is RunVerdict.PASSED
@@ -99,6 +100,7 @@ def test_a_text_with_several_right_answers_is_undecided_not_wrong(tmp_path: Path
     assert "an order in its text leaves rows equal" in summary.failures[0].outcome.reason
 
 
+@pytest.mark.nightly
 def test_a_planted_fault_is_found_shrunk_within_the_promises_and_replayed(few: str, tmp_path: Path) -> None:
     fault = ("--fault", "join-both-at-t0")
     out = ("--out", str(tmp_path))
@@ -124,6 +126,7 @@ CREATE DYNAMIC TABLE totals AS SELECT COUNT(*) AS days, SUM(n) AS n FROM days;
 """
 
 
+@pytest.mark.nightly
 def test_time_and_frozen_parts_are_judged_and_a_fault_in_either_is_found(tmp_path: Path) -> None:
     (tmp_path / "a.sql").write_text(CLOCKED)
     options = CampaignOptions(definitions=str(tmp_path), scenarios=12)
@@ -135,12 +138,14 @@ def test_time_and_frozen_parts_are_judged_and_a_fault_in_either_is_found(tmp_pat
         assert run_verdict(wrong) is RunVerdict.PRODUCT_FAILURE, fault
 
 
+@pytest.mark.nightly
 def test_two_configurations_are_compared_over_definitions(few: str) -> None:
     over = ("--definitions", few, "--scenarios", "12")
     assert dvs("compare", "rules", "rules+no-validations", *over)[0] == ExitCode.OK.value
     assert dvs("compare", "rules", "rules+fault=join-both-at-t0", *over)[0] == ExitCode.FAILED.value
 
 
+@pytest.mark.nightly
 def test_faults_in_parts_that_the_definitions_do_not_use_are_idle(few: str) -> None:
     faults = ("--fault", "join-both-at-t0", "--fault", "explode-forgets-pads")
     status, shown, _ = dvs("mutants", "--definitions", few, *faults, "--attempts", "0", "--json")
@@ -223,6 +228,7 @@ def test_what_is_left_out_is_said_and_is_no_pass(tmp_path: Path) -> None:
     assert "not explained: astray: " in wrong
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_on_delta_spark_says_what_the_text_means_and_duckdb_agrees(few: str) -> None:
     summary = run_campaign(
@@ -268,6 +274,7 @@ def test_hypothesis_draws_scenarios_over_definitions() -> None:
     drawn()
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_the_folder_of_an_account_stands_for_its_script(spark: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "shop"
@@ -312,6 +319,7 @@ def shop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 @pytest.mark.parametrize("shown", [False, True])
 def test_sampled_values_are_not_shown_unless_it_is_asked_for(shop: Path, tmp_path: Path, shown: bool) -> None:

@@ -146,6 +146,7 @@ def test_an_incremental_refresh_with_an_empty_change_set_is_a_commit_too(shop: S
     assert shop.refresh().action is Action.NO_DATA
 
 
+@pytest.mark.nightly
 def test_optimize_changes_nothing(shop: Shop) -> None:
     shop.filled().at(20, "INSERT INTO r VALUES (3, 'b')")
     shop.refresh()
@@ -158,6 +159,7 @@ def test_optimize_changes_nothing(shop: Shop) -> None:
     assert shop.rows() == [("a", 2)]
 
 
+@pytest.mark.nightly
 def test_a_compaction_that_repeats_what_a_refresh_says_is_no_refresh(shop: Shop) -> None:
     shop.filled().at(20, "INSERT INTO r VALUES (3, 'b')")
     result = shop.refresh()
@@ -195,6 +197,7 @@ def test_rows_of_other_types_are_refused_before_a_commit(shop: Shop) -> None:
     assert shop.versions("g") == before
 
 
+@pytest.mark.nightly
 def test_restore_overwrite_and_truncate_are_followed(shop: Shop) -> None:
     shop.filled().at(20, "MERGE INTO r USING (SELECT 1 AS k) AS s ON r.k <=> s.k WHEN MATCHED THEN DELETE")
     shop.refresh()
@@ -220,6 +223,7 @@ def test_a_replaced_table_is_another_table(shop: Shop) -> None:
     assert list(shop.reopened().store.definitions()) == ["r", "g"]
 
 
+@pytest.mark.nightly
 def test_a_table_replaced_with_other_types_is_bound_again(shop: Shop) -> None:
     shop.filled()
     shop.account.create_dynamic_table("above", "SELECT * FROM g")
@@ -233,6 +237,7 @@ def test_a_table_replaced_with_other_types_is_bound_again(shop: Shop) -> None:
     assert shop.rows("above") == [(5, 2), (6, 1)]
 
 
+@pytest.mark.nightly
 def test_a_column_that_another_writer_adds_is_followed(shop: Shop) -> None:
     shop.filled()
     shop.account.create_dynamic_table("all_of_it", "SELECT * FROM r")
@@ -253,6 +258,7 @@ def test_a_table_over_an_older_one_and_a_younger_base_table_starts_anew(shop: Sh
     assert shop.account.describe("g").data_timestamp == 20
 
 
+@pytest.mark.nightly
 def test_views_and_settings_of_the_caller_change_nothing(shop: Shop) -> None:
     shop.filled()
     shop.account.create_base_table("s", {"k": "INT"})
@@ -328,6 +334,7 @@ def test_a_foreign_commit_enters_with_the_next_data_timestamp(shop: Shop) -> Non
     assert shop.account.execute("INSERT INTO r VALUES (4, 'b')") == {"r": 3}
 
 
+@pytest.mark.nightly
 def test_a_failing_query_leaves_the_contents(shop: Shop) -> None:
     shop.filled()
     shop.account.create_dynamic_table("q", "SELECT 10 % k AS n FROM r")
@@ -364,6 +371,7 @@ def folded(store: DeltaStore, row: str, *, few: bool) -> Relation:
     return store.workspace.materialized(text, ()) if few else store.workspace.query(text)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("few", [True, False])
 def test_changes_that_do_not_fit_are_refused(shop: Shop, few: bool) -> None:
     shop.filled()
@@ -400,6 +408,7 @@ def test_a_version_is_readable_until_its_files_are_gone(shop: Shop) -> None:
     assert "no longer readable" in result.record.reason
 
 
+@pytest.mark.nightly
 def test_an_account_lives_on_after_its_old_logs_were_cleaned_up(tmp_path: Path, spark: SparkSession) -> None:
     clock = SimulatedClock()
     store = DeltaStore(str(tmp_path), spark, clock, properties={"delta.checkpointInterval": "2"})
@@ -428,6 +437,7 @@ def test_an_account_lives_on_after_its_old_logs_were_cleaned_up(tmp_path: Path, 
     assert sorted(str(row[0]) for row in rows) == ["2", "3", "4", "5"]
 
 
+@pytest.mark.nightly
 def test_after_a_vacuum_below_its_frontier_a_table_starts_anew(shop: Shop) -> None:
     shop.filled()
     shop.account.create_dynamic_table("above", "SELECT v FROM g")
@@ -480,6 +490,7 @@ def test_what_is_no_table_of_the_account_concerns_nobody_else(shop: Shop) -> Non
 NEWER = """TBLPROPERTIES ('dvs.definition' = '{"kind": "spaceship"}')"""
 
 
+@pytest.mark.nightly
 def test_a_commit_that_cannot_be_read_concerns_the_tables_above_it(shop: Shop) -> None:
     shop.filled()
     shop.account.create_dynamic_table("above", "SELECT v FROM g")
@@ -608,6 +619,7 @@ def test_statements_outside_the_account_are_refused(shop: Shop) -> None:
     assert shop.versions("r") == before
 
 
+@pytest.mark.nightly
 def test_few_first_rows_are_a_commit_of_the_engines_own(shop: Shop) -> None:
     """With the columns that the first refresh adds; what is written anew takes the place of all files."""
     shop.filled()
@@ -627,6 +639,7 @@ def test_few_first_rows_are_a_commit_of_the_engines_own(shop: Shop) -> None:
     assert sorted(tuple(row) for row in read) == [("a", 2, "1582-10-10"), ("b", 3, "1582-10-10")]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("text", ["SELECT k, ARRAY(k) AS l FROM r", "SELECT v FROM r"])
 def test_a_table_without_row_ids_is_written_by_spark(shop: Shop, text: str) -> None:
     shop.filled()
@@ -637,6 +650,7 @@ def test_a_table_without_row_ids_is_written_by_spark(shop: Shop, text: str) -> N
     assert len(shop.rows()) == shop.account.read("g").count() > 0
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("mode", [RefreshMode.INCREMENTAL, RefreshMode.FULL])
 def test_a_replaced_definition_may_have_columns_of_which_delta_demands_more(
     shop: Shop, mode: RefreshMode

@@ -74,7 +74,7 @@ def contents(trace: Trace) -> list[tuple[int, str, int, Counter[str]]]:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("scenario", [SHOP, LAYERED], ids=lambda s: s.name)
 def test_both_tiers_hold_the_same_rows(scenario: Scenario, tmp_path: Path, spark: SparkSession) -> None:
     expected = in_memory().run(scenario)
@@ -131,7 +131,7 @@ def called_with(*settings: str) -> Scenario:
     raise AssertionError(f"{settings} are never drawn")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("fault", ["every-setting-taken-over", "commit-unchecked", "commit-over-another"])
 def test_faults_that_only_delta_shows_are_found(tmp_path: Path, spark: SparkSession, fault: str) -> None:
     # With these Delta skips the second INSERT into a table, and says nothing.
@@ -144,7 +144,7 @@ def test_faults_that_only_delta_shows_are_found(tmp_path: Path, spark: SparkSess
         assert Lane(engine=engine_on(spark, tmp_path)).judge(scenario).outcome is OutcomeClass.PASSED
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_query_that_hangs_is_cut_and_the_next_scenario_runs(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,7 +25,7 @@ def dvs_doctor(cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.spark
 @pytest.mark.own_jvm
 def test_all_is_well_and_nothing_is_left_behind(tmp_path: Path) -> None:

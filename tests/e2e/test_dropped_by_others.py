@@ -19,7 +19,7 @@ from dynamic_tables.store.log.log import LoggedCommit, TableLog
 from dynamic_tables.store.log.own_commit import OwnCommit, own_commit
 from dynamic_tables.store.port import Action
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.nightly, pytest.mark.spark]
 
 
 @pytest.fixture(scope="module")

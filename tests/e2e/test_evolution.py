@@ -19,7 +19,7 @@ from dynamic_tables.store.port import Action
 from dynamic_tables.store.transactions.owner import dead_process
 from tests.dying import Died, dies_after
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.nightly, pytest.mark.spark]
 
 TOTALS = "SELECT city, SUM(amount) AS total FROM orders GROUP BY city"
 

@@ -20,7 +20,7 @@ from dynamic_tables.store.port import Action
 from tests.views import view_rows
 from tests.written_in_memory import written_in_memory
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.nightly, pytest.mark.spark]
 
 INCREMENTAL = (
     "SELECT k, e FROM r LATERAL VIEW OUTER explode(x) v e",
@@ -97,7 +97,7 @@ def assert_equals_the_query(account: Account, name: str, text: str) -> None:
     assert found
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_elements_are_maintained_from_the_changes(account: Account) -> None:
     for number, text in enumerate(INCREMENTAL):
         account.create_dynamic_table(f"d{number}", text, refresh_mode=RefreshMode.INCREMENTAL)
@@ -107,7 +107,7 @@ def test_elements_are_maintained_from_the_changes(account: Account) -> None:
         assert_equals_the_query(account, f"d{number}", text)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_cannot_be_maintained_is_full_with_the_reason(account: Account) -> None:
     for number, (text, reason) in enumerate(FULL.items()):
         table = account.create_dynamic_table(f"d{number}", text)

@@ -47,7 +47,7 @@ def groups(
     return list(summary.groups)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("fault", "seed", "operators"),
     [
@@ -63,7 +63,7 @@ def test_one_fault_gives_one_group(tmp_path: Path, fault: str, seed: int, operat
     assert bool(group.fingerprint.operators) == bool(operators)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_faults_give_two_groups(tmp_path: Path) -> None:
     faults = ("distinct-value-lingers", "join-both-at-t1")
     # The first seed at which both faults fail within one short campaign.

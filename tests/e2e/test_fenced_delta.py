@@ -206,7 +206,7 @@ def processes() -> Iterator[list[Connection]]:
         process.join(timeout=20)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("fenced", [True, False])
 def test_two_processes_lose_no_fenced_update(
     fenced: bool, processes: list[Connection], tmp_path: Path

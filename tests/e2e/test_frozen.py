@@ -14,7 +14,7 @@ from dynamic_tables.errors import DefinitionError, RefreshFailed
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.port import Action
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 SUMS = "SELECT day, SUM(n) AS n FROM e GROUP BY day"
 FROZEN = "day < current_date() - 30"

@@ -97,7 +97,7 @@ def test_the_gate_as_data(opened: Path) -> None:
     assert (opened / "rules-smoke" / "report.html").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_baseline_that_was_faster_leaves_the_gate_undecided(opened: Path, tmp_path: Path) -> None:
     faster = written(opened)
     faster["campaigns"][0]["seconds"] /= 100
@@ -240,7 +240,7 @@ def test_two_gates_on_one_folder(tmp_path: Path) -> None:
     assert "in use by another campaign" in result.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("stage", "sent", "options"),
     [
@@ -329,7 +329,7 @@ def test_a_worker_that_dies_on_a_fault_leaves_it_undecided(
 RIGHT, WRONG = (f"adapter:tests.unit.engines.sample:{name}" for name in ("OnSqlite", "WrongOnSqlite"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_gate_stands_before_an_engine_of_others(tmp_path: Path) -> None:
     """It has the campaign alone, shuts for wrong rows, and compares with the last night of that engine."""
     short = ("--workers", "1", "--shrink", "0", "--corpus", "none")

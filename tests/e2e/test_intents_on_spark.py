@@ -15,7 +15,7 @@ from protocols.data_plane.serial import serial
 from protocols.data_plane.workloads import random_intents
 from tests.depth import examples
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.nightly, pytest.mark.spark]
 
 
 def frame(spark: SparkSession, intents: Iterable[Intent]) -> DataFrame:

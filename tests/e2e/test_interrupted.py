@@ -13,7 +13,7 @@ import pytest
 PROGRAM = "from campaign.cli import main; main()"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=lambda sent: sent.name)
 def test_what_was_judged_is_written_down(sent: signal.Signals, tmp_path: Path) -> None:
     arguments = ("fuzz", "--profile", "quick", "--budget", "5m", "--workers", "1", "--out", str(tmp_path))

@@ -53,7 +53,7 @@ def address() -> Iterator[Callable[[str], str]]:
         yield of
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_wrong_password_is_one_line(address: Callable[[str], str], tmp_path: Path) -> None:
     wrong = address("mariadb").replace("root@", "root:wrong@")
     result = CliRunner().invoke(main, ["record", wrong, "--out", str(tmp_path / "history.edn")])
@@ -62,7 +62,7 @@ def test_a_wrong_password_is_one_line(address: Callable[[str], str], tmp_path: P
     assert len(result.output.splitlines()) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("database", "level"), TRUTHS)
 def test_what_it_keeps(database: str, level: str, address: Callable[[str], str]) -> None:
     marks = TRUTHS[database, level].split()

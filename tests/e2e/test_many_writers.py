@@ -25,7 +25,7 @@ from dynamic_tables.store.ticks.base_log import Stamp
 from dynamic_tables.store.ticks.data_time import DataTime
 from dynamic_tables.store.transactions.transactions import Transactions
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 HOUR = 3_600_000_000
 DEAD = "another-host:1:1"

@@ -22,7 +22,7 @@ from dynamic_tables.store.log.files import LocalFiles
 from servers.own import Server, ServerMissing
 from servers.s3 import UNCONDITIONAL, make_bucket, started
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 PROGRAM = Path(__file__).with_name("object_store_program.py")
 LIMIT_S = 900

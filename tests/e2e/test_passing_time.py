@@ -15,7 +15,7 @@ from campaign.audit.audit import AuditVerdict, audit
 from dynamic_tables.account import Account
 from dynamic_tables.errors import RefreshFailed, UnsupportedError
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.nightly, pytest.mark.spark]
 
 HOUR = 3_600_000_000
 

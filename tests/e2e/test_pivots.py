@@ -18,7 +18,7 @@ from dynamic_tables.store.port import Action
 from tests.views import view_rows
 from tests.written_in_memory import written_in_memory
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.nightly, pytest.mark.spark]
 
 
 PIVOTS = (

@@ -28,7 +28,7 @@ def example() -> str:
     return pytest_run("-rA", "--dvs-budget", "6s", folder=ROOT / "examples" / "toy_engine")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_example_fails_for_the_toy_with_its_bug_and_passes_for_the_mended_one(example: str) -> None:
     assert re.findall(r"^(PASSED|FAILED) test_toy.py::(\w+)", example, re.MULTILINE) == [
         ("PASSED", "test_mended_toy"),
@@ -48,7 +48,7 @@ SECTIONS = (
 """What stands in a failure's message, in order; which scenario fails first is the generator's affair."""
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_failure_is_printed_as_the_page_on_adapters_shows_it(example: str) -> None:
     lines = [line[1:] for line in example.splitlines() if line.startswith("E ")]
     printed = dedent("\n".join(lines)).replace("campaign.pytest_plugin.assertion.", "")

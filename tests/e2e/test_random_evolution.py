@@ -24,14 +24,14 @@ from tests.schemas import unlike
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::dynamic_tables.errors.SlowCapture")]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_no_change_upstream_makes_a_table_silently_wrong(tmp_path: Path, spark: SparkSession) -> None:
     result = evolve(spark, tmp_path, seeds=[0], steps=examples(2))
     assert result.wrong == []
     assert result.met["INCREMENTAL"] + result.met["REINITIALIZE"], result.met
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_view_that_stays_as_it_was_is_noticed(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -50,7 +50,7 @@ def test_a_view_that_stays_as_it_was_is_noticed(
     assert any("WHERE b > 2" in told for told in result.wrong[0].told)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_blanks_that_are_compared_otherwise_than_spark_does_are_noticed(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,7 +108,7 @@ WRONG_STRUCT = Finding(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_it_replays_every_kind_of_dml_and_every_type_and_shows_the_wrong_row_alone(tmp_path: Path) -> None:
     """Up to time 30: UPDATE, DELETE, MERGE, TRUNCATE, OPTIMIZE, overwrite, and RESTORE of both customers."""
     of_shop = script_of(SHOP, GHOST, tmp_path / "reproduce.py")

@@ -25,7 +25,7 @@ from campaign.runs.plan import CampaignPlan
 from engines.registry import TIERS
 from generators.profiles import QUICK
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 PROGRAM = "from campaign.cli import main; main()"
 ARGUMENTS = ("--profile", "quick", "--seed", "3", "--scenarios", "10", "--workers", "2")
@@ -129,7 +129,7 @@ def test_a_run_may_be_made_longer(tmp_path: Path) -> None:
     assert judged(tmp_path) == 8
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_run_goes_on_with_its_faults_and_without_validations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ from dynamic_tables.command.main import command as tables
 from dynamic_tables.schedule.clock import WallClock
 from tests.e2e.test_page_in_chromium import BROWSER, QUIET
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 PAGE = Path(__file__).parents[2] / "docs" / "running.md"
 PATIENCE = 600.0

@@ -55,7 +55,7 @@ print("replaced", first != second)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.spark
 @pytest.mark.own_jvm
 def test_sessions_keep_to_their_own_settings_and_a_killed_jvm_is_replaced(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from dynamic_tables.store.spark.commit_settings import VERSION
 from engines.callers import SETTINGS
 from tests.depth import examples
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.nightly, pytest.mark.spark]
 
 AT_ONCE = max(1, 10_000 // examples(1))
 

@@ -125,7 +125,7 @@ def test_sparks_vote_attributes_a_query_that_the_engine_misreads(monkeypatch: py
     assert attribution_of(judged, as_object(there)).verdict == MISREAD
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.own_jvm
 def test_a_divergence_is_replayed_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     misread_groups(monkeypatch)

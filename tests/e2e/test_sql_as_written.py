@@ -70,7 +70,7 @@ OF_EVERY_TYPE = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_values_of_every_type_pass_through(on_delta: Account) -> None:
     """A table that is refreshed in full stores them too."""
     account, whole = on_delta, OF_EVERY_TYPE["all_of_it"]
@@ -159,7 +159,7 @@ def assert_follow_the_queries(account: Account, texts: Sequence[str], action: Ac
         assert_equals_the_query(account, f"d{number}", text)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_only_spark_evaluates_is_incremental(account: Account) -> None:
     for number, text in enumerate(PASSED):
         account.create_dynamic_table(f"d{number}", text, refresh_mode=RefreshMode.INCREMENTAL)
@@ -195,7 +195,7 @@ def assert_equals_the_query(account: Account, name: str, text: str) -> None:
     assert Counter(map(repr, map(tuple, found))) == Counter(map(repr, map(tuple, expected))), text
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_only_spark_can_do_is_full(account: Account) -> None:
     for number, (text, reason) in enumerate(FULL.items()):
         table = account.create_dynamic_table(f"d{number}", text)
@@ -232,12 +232,12 @@ def in_order(value: object) -> str:
     return str(list(map(in_order, value))) if isinstance(value, tuple) else repr(value)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_maps_are_compared_by_their_pairs(account: Account) -> None:
     assert_maps_are_maintained(account, OVER_MAPS)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_maps_are_compared_by_their_pairs_on_delta_too(on_delta: Account) -> None:
     assert_maps_are_maintained(on_delta, MAPS_ON_DELTA)
 

@@ -17,7 +17,7 @@ from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.delta import DeltaStore
 from tests.truth.examples_of_spark import examples
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.nightly, pytest.mark.spark]
 
 COLUMNS = {"t": "id INT, s STRING", "u": "id INT, s STRING"}
 ROWS = "(1, 'aa'), (2, NULL), (3, 'Ab')"

@@ -18,7 +18,7 @@ from oracle.delta_reader import newest_version, read_rows
 from workload.schema import Column
 from workload.types import INT, TIMESTAMP
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.nightly, pytest.mark.spark]
 
 TYPES = {
     "tiny": "TINYINT",

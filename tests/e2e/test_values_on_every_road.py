@@ -22,7 +22,7 @@ from dynamic_tables.store.tables import refresh_commits
 from dynamic_tables.store.tables.refresh_commits import RefreshCommits
 from dynamic_tables.store.tables.small_merge import SmallMerge
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.nightly, pytest.mark.spark]
 
 DAYS = (
     "0001-01-01 1582-10-04 1582-10-05 1582-10-10 1582-10-14 1582-10-15 1899-12-31 1970-01-01 9999-12-31"

@@ -72,7 +72,7 @@ MAINTAINED = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_documents_are_maintained(account: Account) -> None:
     """Every change changes documents alone: also a type in an array, and a null that is no NULL."""
     account.create_dynamic_table("in_full", "SELECT k, p FROM r", refresh_mode="FULL")

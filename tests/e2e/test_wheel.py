@@ -157,7 +157,7 @@ HARMLESS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("files", "dvs", "run_tests"), HARMLESS.values(), ids=HARMLESS)
 def test_everything_works(
     environment: Environment,
@@ -209,7 +209,7 @@ def test_hidden_packages_are_named_in_one_line(environment: Environment, tmp_pat
         assert is_the_line(err, folder)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_remedies_work(environment: Environment, tmp_path: Path) -> None:
     folder = project(tmp_path, *PACKAGE_FILES)
 
@@ -222,7 +222,7 @@ def test_the_remedies_work(environment: Environment, tmp_path: Path) -> None:
     assert (status, "1 passed" in out) == (0, True), out + err
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("program", [("pytest",), ("python", "-m", "pytest")], ids=" ".join)
 def test_pytest_names_hidden_packages_and_runs_the_projects_own_tests(
     environment: Environment, tmp_path: Path, program: tuple[str, ...]

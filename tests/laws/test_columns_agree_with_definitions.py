@@ -34,7 +34,7 @@ from reference.clients import edges, forced, holds, orders, recover
 from tests.defined import Defined
 from tests.depth import examples
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 COUNT = examples(320)
 

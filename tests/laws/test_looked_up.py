@@ -42,7 +42,7 @@ def filters_above(query: str, **values: Collection[Scalar]) -> dict[str, str]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_random_scenarios_pass_on_an_engine_that_filters_by_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     added: list[Plan] = []
 

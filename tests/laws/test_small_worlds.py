@@ -29,7 +29,7 @@ from workload.errors import WorkloadError
 from workload.lift import lifted_query
 from workload.operators import OPERATORS, Operator, operator_tree
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 SMALL = Bound(rows=1, of_table=1, in_all=2)
 

@@ -33,7 +33,7 @@ def leaves(plan: Plan) -> set[str]:
     return {node.name for node in walk(plan) if isinstance(node, Leaf)}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_random_scenarios_pass_on_an_engine_that_runs_every_plan_in_stages(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -15,7 +15,7 @@ from dvs_model.notation import parse
 from dynamic_tables.operations.runner import Runner
 from tests.depth import examples
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 @pytest.mark.parametrize("setting", [s for s in Setting if s is not Setting.REPEATABLE_READ])

@@ -26,7 +26,7 @@ from campaign.verify.protocol_world import COMMANDS, PAIR_FAULTS, PROTOCOL_FAULT
 from tests.depth import examples
 from tests.schemas import unlike
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 UNDISTURBED = Interleaving((), SCHEDULE)
 

@@ -31,7 +31,7 @@ from dynamic_tables.journal.state import Operations, TableOperations
 from dynamic_tables.schedule.failing import FailureRule
 from tests.depth import examples
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 def test_nothing_is_wrong_and_what_may_happen_does() -> None:

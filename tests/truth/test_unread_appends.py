@@ -23,7 +23,7 @@ from dvs_model.theory.names import Level
 from reference.clients import Matched, orders, recover
 from tests.depth import examples
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 COUNT = examples(120)
 MOST = 40

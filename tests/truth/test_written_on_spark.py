@@ -20,7 +20,7 @@ from workload.sql import Dialect, render_query
 from workload.writing import written_query
 from workload.writing.writer import names_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.nightly, pytest.mark.spark]
 
 
 def of_base_tables(scenario: Scenario) -> Iterator[Query]:

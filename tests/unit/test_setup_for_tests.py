@@ -47,6 +47,16 @@ def test_it_is_installed(programs: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "skipped" not in capsys.readouterr().err
 
 
+def test_only_the_environments_that_are_named_are_made(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(programs, "chromium", "exit 1")
+    made: list[str] = []
+    monkeypatch.setattr(for_tests, "install_apart", lambda folder, *_: made.append(folder.name))
+    assert [for_tests.main(named) for named in ([], ["dbt"], ["dbt", "s3"])] == [0, 0, 0]
+    assert made == ["dbt", "dbt", "s3"]
+
+
 def test_what_goes_wrong_is_said_and_stops_nothing(
     programs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from campaign.cli import main
 from campaign.compare.other_version import source_path
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 ROOT = Path(__file__).parents[3]
 EARLY = (
@@ -73,7 +73,7 @@ def test_a_version_that_is_the_same(checkout: Path) -> None:
     assert summary_of(result)["refreshes"] > 20
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_version_that_reads_another_snapshot(checkout: Path, tmp_path: Path) -> None:
     """Not a word of the other version is loaded here: its own code runs."""
     other = rewritten(checkout, *EARLY, tmp_path / "checkout")
@@ -119,7 +119,7 @@ def test_versions_that_do_not_start(checkout: Path, tmp_path: Path) -> None:
     assert "refuses: no planted fault named 'nobody'" in refused.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_is_in_pythonpath_is_not_what_runs(
     checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

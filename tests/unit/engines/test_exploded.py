@@ -24,7 +24,7 @@ from workload.scope import output_columns
 from workload.types import BOOLEAN, INT, Value, array_of
 from workload.writing import written_query
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 NUMBERS = array_of(INT)
 R = table("r", k=INT, x=NUMBERS)

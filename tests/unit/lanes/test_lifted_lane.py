@@ -28,7 +28,7 @@ from workload.outcomes.trace import Trace
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.types import INT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 def lane(lifting: Lifting, *faults: str, alone_percent: int = 0) -> LiftedLane:

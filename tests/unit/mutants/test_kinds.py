@@ -16,7 +16,7 @@ from campaign.mutants.kinds import KINDS, FaultKind
 from campaign.mutants.verdict import HuntVerdict
 from tests.schemas import unlike
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)

@@ -15,7 +15,7 @@ from generators.profiles import QUICK
 from tests.unit.runs.deadly import DeadlySpec
 from workload.outcomes.results import ENGINE_DIED, OutcomeClass
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 PLAN = CampaignPlan(seed=1, profile=QUICK, scenarios=14, workers=2)
 """Its chunks are of four scenarios: each deadly one is in a chunk of its own."""
