@@ -18,6 +18,10 @@ SIGNS = {"equal": "=", "differs": "differs", "not applicable": "", "undecided": 
 """A verdict in a cell of the table."""
 
 
+NAMED = 4
+"""At most so many models that were not judged stand in the headline by name; more would hide the rest."""
+
+
 def heading(kind: str) -> str:
     """A kind of change as the heading of a column."""
     return kind.replace("_", " ")
@@ -33,19 +37,26 @@ def cell_text(cell: DbtCellDocument) -> str:
 
 
 def headline(document: DbtDocument) -> str:
-    """The result in one sentence."""
-    broken = [name for name, model in document["models"].items() if broken_kinds(model)]
-    shown = f"{plural(len(document['models']), 'model')}, {plural(document['trials'], 'trial')}"
-    if broken:
+    """The result in one sentence: what is wrong, else what was not judged, else what differs."""
+    models = document["models"]
+    shown = f"{plural(len(models), 'model')}, {plural(document['trials'], 'trial')}"
+    if broken := [name for name, model in models.items() if broken_kinds(model)]:
         return f"{', '.join(broken)}: wrong although the promises were kept ({shown})"
+    differing = sum(len(kinds_that(model, "differs")) for model in models.values())
+    differences = f"{plural(differing, 'difference')} to know of"
     if document["decision"] == "undecided":
+        unjudged = [name for name, model in models.items() if kinds_that(model, "undecided")]
         why = "not all that was asked for was judged" if document["finished"] else "the budget was spent"
-        return f"Undecided: {why} ({shown})"
-    if all(model["promises"] is None for model in document["models"].values()):
-        cells = [cell for model in document["models"].values() for cell in model["changes"].values()]
-        differing = sum(cell["verdict"] == "differs" for cell in cells)
-        return f"Nothing was promised; {plural(differing, 'difference')} to know of ({shown})"
+        names = f": {', '.join(unjudged)}" if 0 < len(unjudged) <= NAMED else ""
+        return f"Undecided: {why}{names}{f'; {differences}' if differing else ''} ({shown})"
+    if all(model["promises"] is None for model in models.values()):
+        return f"Nothing was promised; {differences} ({shown})"
     return f"No difference within the promises ({shown})"
+
+
+def kinds_that(model: DbtModelDocument, verdict: str) -> list[str]:
+    """The kinds of change under which a model has a verdict."""
+    return [kind for kind, cell in model["changes"].items() if cell["verdict"] == verdict]
 
 
 def broken_kinds(model: DbtModelDocument) -> list[str]:

@@ -126,6 +126,14 @@ def test_the_headline_tells_nothing_promised_from_everything_may_happen() -> Non
         assert headline(shown).startswith(due)
 
 
+def test_the_headline_of_an_undecided_run_names_what_was_not_judged_and_counts_what_differs() -> None:
+    cells = {ChangeKind.DELETED: CellOf(applicable=True), ChangeKind.APPENDED_LATE: CellOf(differs=[late(1)])}
+    shown = document(searched(cells, model("by_country", ORDERS.id, promises=None)), "shop", 1)
+    assert headline(shown).startswith(
+        "Undecided: not all that was asked for was judged: by_country; 1 difference to know of (1 model"
+    )
+
+
 def test_needs_are_one_sentence() -> None:
     cell = CellOf(applicable=True, equal=[2880], differs=[late(4320), late(44640)])
     deleted = CellOf(applicable=True, differs=[late(1)])
