@@ -239,9 +239,12 @@ def list_faults(kind: FaultKind | None, as_json: bool) -> None:
 
 
 def print_line(score: Score, unit: str) -> None:
-    """Prints the result for one fault as a line of progress."""
-    reason = f"by {score['killer']}" if score["killer"] else reason_of(score, unit)
+    """Prints the result for one fault as a line of progress; what is undecided may be hunted again."""
     work = f"({plural(score[several(unit)], unit)}, {score['seconds']:.1f} s)"
+    if score["verdict"] == HuntVerdict.UNDECIDED.value:
+        click.echo(f"{'open':8} {score['fault']} not found so far {work}", err=True)
+        return
+    reason = f"by {score['killer']}" if score["killer"] else reason_of(score, unit)
     click.echo(f"{score['verdict']:8} {score['fault']} {reason} {work}", err=True)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
+from campaign.cli.mutants import engine_score, print_line
 from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Pool, Worker
 from campaign.mutants import hunt as hunting
@@ -115,3 +116,13 @@ def test_a_worker_judges_no_scenario_after_the_most() -> None:
         deadline=float("inf"),
     )
     assert hunting.hunt(Worker(), hunt).scenarios == 0
+
+
+def test_a_fault_that_is_hunted_again_is_open_in_the_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    result = HuntResult(fault="join-both-at-t0", scenarios=12, seconds=3.0, kill=None)
+    print_line(engine_score(result), "scenario")
+    print_line(engine_score(replace(result, scenarios=500)), "scenario")
+    assert capsys.readouterr().err == (
+        "open     join-both-at-t0 not found so far (12 scenarios, 3.0 s)\n"
+        "survived join-both-at-t0 not found in 500 scenarios (500 scenarios, 3.0 s)\n"
+    )
