@@ -60,6 +60,15 @@ def life(spark: SparkSession, place: str) -> dict[str, Any]:
     account.refresh("whole")
     actions = [each.action.value for name in ("t", "whole") for each in account.describe(name).refreshes]
     found["actions"] = [*actions[:-2], actions[-1]]
+    assert isinstance(account.store, DeltaStore)
+    found["writers"] = [
+        json.loads(line)["commitInfo"]["engineInfo"].split("/")[0]
+        for version in range(5)
+        for line in (
+            account.store.folder.files.read(f"{place}/t/_delta_log/{version:020d}.json") or ""
+        ).split("\n")
+        if line.startswith('{"commitInfo"')
+    ]
     account.drop("whole")
     found["contents"] = rows(account, "t")
     account.clone("t", "copy")
@@ -75,7 +84,6 @@ def life(spark: SparkSession, place: str) -> dict[str, Any]:
     found["made anew"] = rows(account, "t")
     file = f"{place}/file"
     created = [create_once(spark, place, file, text) for text in ("first", "second")]
-    assert isinstance(account.store, DeltaStore)
     found["second writer"] = [*created, account.store.folder.files.read(file)]
     other = "s3a://unconditional/account"
     found["without conditions"] = refused(lambda: Account.open(other, spark, WallClock()))

@@ -16,13 +16,14 @@ from dynamic_tables.account import Account
 from dynamic_tables.definition import BaseTable, RefreshMode
 from dynamic_tables.errors import ChangeDoesNotFit, CorruptTable, DefinitionError, RefreshFailed, StoreError
 from dynamic_tables.refresh.execute import RefreshResult
-from dynamic_tables.schedule.clock import SimulatedClock
+from dynamic_tables.schedule.clock import SimulatedClock, WallClock
+from dynamic_tables.store import delta
 from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.log.files import HadoopFiles, LocalFiles
 from dynamic_tables.store.log.touched import AddAction
 from dynamic_tables.store.port import Action, Relation
 from dynamic_tables.store.spark.commit_settings import APPLICATION, USER_METADATA, VERSION
-from dynamic_tables.store.tables import refresh_commits, small_merge
+from dynamic_tables.store.tables import folder, refresh_commits, small_merge
 from dynamic_tables.store.tables.refresh_commits import stored_columns
 from dynamic_tables.versions import Frontier, SourceVersion
 
@@ -561,6 +562,19 @@ def test_both_ways_to_files_agree(tmp_path: Path, spark: SparkSession) -> None:
         assert files.read(f"{tmp_path}/a/none") is None
         assert files.exists(f"{tmp_path}/a/b")
     for files in (hadoop, local):
+        data = f"{tmp_path}/a/{type(files).__name__}.bin"
+        files.write(data, bytes(range(256)) * 2_000)
+        with pytest.raises(OSError, match=f"{type(files).__name__}.bin"):
+            files.write(data, b"again")
+        assert files.read_bytes(data) == bytes(range(256)) * 2_000
+        with files.open(data) as stream:
+            assert stream.seek(-3, 2) == 511_997
+            assert (stream.read(9), stream.read(9)) == (b"\xfd\xfe\xff", b"")
+            stream.seek(255)
+            assert stream.read(300_000) == (bytes(range(256)) * 2_000)[255:300_255]
+        with pytest.raises(OSError, match="none"):
+            files.open(f"{tmp_path}/a/none")
+    for files in (hadoop, local):
         file = f"{tmp_path}/a/ticks/{type(files).__name__}.json"
         assert [files.put(file, text) for text in ("first", "second")] == [True, False]
         assert (files.read(file) or "").strip() == "first"
@@ -581,6 +595,30 @@ def test_both_ways_to_files_agree(tmp_path: Path, spark: SparkSession) -> None:
         (tmp_path / "c" / name).touch()
         files.remove(f"{tmp_path}/c/{name}")
     assert list((tmp_path / "c").iterdir()) == []
+
+
+def test_small_changes_are_written_without_spark_wherever_hadoop_reaches(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On this machine's disk, through Hadoop as an object store is."""
+    for module in (delta, folder):
+        monkeypatch.setattr(module, "files_of", lambda _, spark: HadoopFiles(spark))
+    account = Account.open(str(tmp_path), spark, WallClock())
+    account.create_base_table("r", {"k": "INT", "v": "INT"})
+    account.execute("INSERT INTO r VALUES (1, 1), (1, 2), (2, 5), (3, 6)")
+    account.create_dynamic_table("t", "SELECT k, SUM(v) AS s FROM r GROUP BY k")
+    account.execute(
+        "UPDATE r SET v = 9 WHERE v = 2", "DELETE FROM r WHERE k = 3", "INSERT INTO r VALUES (4, 7)"
+    )
+    assert account.refresh("t")[-1].action is Action.INCREMENTAL
+    account.execute("DELETE FROM r WHERE k = 2")
+    account.refresh("t")
+    logs = sorted((tmp_path / "t" / "_delta_log").glob("*.json"))[1:]
+    commits = [[json.loads(line) for line in log.read_text().splitlines()] for log in logs]
+    assert {lines[0]["commitInfo"]["engineInfo"] for lines in commits} == {"dynamic-tables"}
+    assert any(line["add"].get("deletionVector") for lines in commits for line in lines if "add" in line)
+    stored = spark.read.format("delta").load(str(tmp_path / "t")).select("k", "s")
+    assert sorted(map(tuple, stored.collect())) == [(1, 10), (4, 7)]
 
 
 REFUSED = (

@@ -79,6 +79,7 @@ def test_an_account_lives_on_an_object_store(s3: Server) -> None:
             "`swap` are refused, and `clone` copies rows"
         ],
         "actions": ["INITIALIZE", "INCREMENTAL", "NO_DATA", "INCREMENTAL", "FULL"],
+        "writers": ["Apache-Spark", *["dynamic-tables"] * 4],
         "contents": [[1, 18], [2, 12]],
         "of the clone": [[1, 18], [2, 12]],
         "dropped": ["copy", "r"],

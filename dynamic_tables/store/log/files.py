@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from dynamic_tables.store.spark.java_classes import java_class
 from dynamic_tables.store.spark.log_store import create_once
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Files(Protocol):
-    """Folders and small text files, by their full path.
+    """Folders and files, by their full path: small text files, and data files that Arrow reads and writes.
 
     `renames`: whether a folder gets another path at once. An object store copies its files one by one.
     """
@@ -37,6 +38,15 @@ class Files(Protocol):
 
     def read_bytes(self, file: str) -> bytes:
         """Returns the content of a file. Raises OSError."""
+
+    def open(self, file: str) -> BinaryIO:
+        """Opens a file to be read in parts, as Arrow does. Raises OSError."""
+
+    def write(self, file: str, content: bytes) -> None:
+        """Writes a new file in a folder that is there; afterwards no crash loses it. Raises OSError.
+
+        Others may see a part of it before; nobody knows its name yet.
+        """
 
     def exists(self, path: str) -> bool:
         """Tells whether there is a file or folder of this path."""
@@ -78,6 +88,15 @@ class LocalFiles(Files):
 
     def read_bytes(self, file: str) -> bytes:
         return Path(file).read_bytes()
+
+    def open(self, file: str) -> BinaryIO:
+        return Path(file).open("rb")
+
+    def write(self, file: str, content: bytes) -> None:
+        with Path(file).open("xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
 
     def exists(self, path: str) -> bool:
         return Path(path).exists()
@@ -155,6 +174,26 @@ class HadoopFiles(Files):
             finally:
                 stream.close()
 
+    def open(self, file: str) -> BinaryIO:
+        with java_errors(file):
+            path = self._path(file)
+            system = path.getFileSystem(self.conf)
+            stream = HadoopStream(file, system.open(path), int(system.getFileStatus(path).getLen()))
+            # Arrow reads the end of a file, then the columns that it needs: fewer calls with a buffer.
+            return io.BufferedReader(stream, HADOOP_BUFFER)
+
+    def write(self, file: str, content: bytes) -> None:
+        with java_errors(file):
+            path = self._path(file)
+            stream = path.getFileSystem(self.conf).create(path, False)
+            try:
+                stream.write(content)
+                if self.renames:
+                    # An object store has no such call: what it acknowledges at the end is kept.
+                    stream.hsync()
+            finally:
+                stream.close()
+
     def exists(self, path: str) -> bool:
         with java_errors(path):
             place = self._path(path)
@@ -196,6 +235,46 @@ class HadoopFiles(Files):
 
     def _path(self, text: str) -> Any:
         return java_class(self.spark, "org.apache.hadoop.fs.Path")(text)
+
+
+HADOOP_BUFFER = 256 << 10
+"""Bytes that are read at least, because each call costs a request where the store is far away."""
+
+
+class HadoopStream(io.RawIOBase):
+    """A file of any file system that Spark can reach, read in parts. `size`: its length in bytes."""
+
+    def __init__(self, file: str, java: Any, size: int) -> None:
+        self.file, self.java, self.size, self.at = file, java, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self.at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self.at = {io.SEEK_SET: 0, io.SEEK_CUR: self.at, io.SEEK_END: self.size}[whence] + offset
+        return self.at
+
+    def readinto(self, buffer: Any) -> int:
+        most = max(0, min(len(buffer), self.size - self.at))
+        if most:
+            with java_errors(self.file):
+                self.java.seek(self.at)
+                content = bytes(self.java.readNBytes(most))
+            buffer[: len(content)] = content
+            self.at += len(content)
+            return len(content)
+        return 0
+
+    def close(self) -> None:
+        if not self.closed:
+            self.java.close()
+        super().close()
 
 
 @contextmanager

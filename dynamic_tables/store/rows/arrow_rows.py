@@ -91,7 +91,10 @@ class ArrowRows:
         path = absolute(self.folder, part.file["path"])
         # Spark writes a TIMESTAMP as INT96 by default. Arrow would read it as nanoseconds, whose 64 bits hold
         # only the years from 1677 to 2262.
-        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
+        with (
+            self.files.open(path) as stored,
+            pq.ParquetFile(stored, coerce_int96_timestamp_unit="us") as file,
+        ):
             names = set(file.schema_arrow.names)
             wanted = [name for name, _ in self.columns]
             stored_id = ROW_ID if self.materialized is None else self.materialized

@@ -42,7 +42,8 @@ def places(
     wanted = pa.array(row_ids, pa.string())
     found: dict[str, Sequence[tuple[str, int]]] = {}
     for file in among:
-        ids = pq.read_table(absolute(folder, file["path"]), columns=[ROW_ID])[ROW_ID]
+        with files.open(absolute(folder, file["path"])) as stored:
+            ids = pq.read_table(stored, columns=[ROW_ID])[ROW_ID]
         deleted = read_vector(folder, file.get("deletionVector"), files)
         positions = pc.indices_nonzero(pc.is_in(ids, wanted)).to_pylist()
         live = [(ids[at].as_py(), at) for at in positions if at not in deleted]

@@ -8,12 +8,10 @@ positions as a portable Roaring bitmap. Its storage type is "i" (inline: in the 
 from __future__ import annotations
 
 import base64
-import os
 import struct
 import uuid
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pyroaring import BitMap64
@@ -65,8 +63,8 @@ def _stored(content: bytes, vector: Mapping[str, Any], size: int) -> bytes:
     return content[start : start + size]
 
 
-def new_vector(folder: str, positions: BitMap64) -> Mapping[str, object]:
-    """Returns a deletion vector in a new file of a local folder.
+def new_vector(folder: str, positions: BitMap64, files: Files) -> Mapping[str, object]:
+    """Returns a deletion vector in a new file of the table in a folder. Raises OSError.
 
     Delta's format also has small vectors in the log itself, but its VACUUM fails on them.
     """
@@ -75,10 +73,7 @@ def new_vector(folder: str, positions: BitMap64) -> Mapping[str, object]:
     name = uuid.uuid4()
     # The first byte is the version of the file format.
     content = b"\x01" + struct.pack(">i", len(data)) + data + struct.pack(">I", zlib.crc32(data))
-    with Path(f"{folder}/deletion_vector_{name}.bin").open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
+    files.write(f"{folder}/deletion_vector_{name}.bin", content)
     return {
         "storageType": "u",
         "pathOrInlineDv": z85(name.bytes),

@@ -138,7 +138,7 @@ class RefreshCommits:
         def actions() -> Actions:
             if not active.update():
                 raise StoreError(CLEANED_UP.format(table.name))
-            added = [{"add": new_file(folder, rows, self.sizes)}] if rows.num_rows else []
+            added = [{"add": new_file(folder, rows, self.sizes, self.folder.files)}] if rows.num_rows else []
             columns = self._new_columns(table, contents)
             return [*columns, *({"remove": removed(file)} for file in active.files.values()), *added]
 
@@ -197,7 +197,7 @@ class RefreshCommits:
     def _active(self, table: DynamicTable) -> ActiveFiles | None:
         """Returns the files of the newest version; None if this engine cannot write the next one itself."""
         log = self.folder.polled(table.name)
-        if not isinstance(self.folder.files, LocalFiles) or not writable(log):
+        if not writable(log):
             return None
         if "deletionVectors" not in (log.newest.features or ()):
             return None

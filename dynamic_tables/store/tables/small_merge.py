@@ -8,13 +8,11 @@ rewritten into the new one if there are too many of them, or each refresh would 
 from __future__ import annotations
 
 import json
-import os
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -88,7 +86,7 @@ class SmallMerge:
             actions.extend(self._without(self.active.files[path], positions))
         rows = pa.concat_tables(map(with_nulls, written))
         if rows.num_rows:
-            actions.append({"add": new_file(self.folder, rows, self.sizes)})
+            actions.append({"add": new_file(self.folder, rows, self.sizes, self.files)})
         return actions
 
     def _stored(self, row_ids: Sequence[str]) -> Places:
@@ -97,9 +95,9 @@ class SmallMerge:
         return self.locate(among, row_ids) if stored is None else stored
 
     def _live_rows(self, file: AddAction, deleted: BitMap64) -> pa.Table:
-        path = absolute(self.folder, file["path"])
         # Spark writes a TIMESTAMP as INT96, which Arrow would read as nanoseconds: years 1677 to 2262 only.
-        rows = pq.read_table(path, columns=self._columns, coerce_int96_timestamp_unit="us")
+        with self.files.open(absolute(self.folder, file["path"])) as stored:
+            rows = pq.read_table(stored, columns=self._columns, coerce_int96_timestamp_unit="us")
         live = BitMap64(range(rows.num_rows)) - self._vector(file) - deleted
         return rows.take(pa.array(live, pa.int64()))
 
@@ -120,27 +118,26 @@ class SmallMerge:
         kept = {**file, "dataChange": True, "stats": json.dumps(statistics)}
         return [
             {"remove": removed(file)},
-            {"add": {**kept, "deletionVector": new_vector(self.folder, deleted)}},
+            {"add": {**kept, "deletionVector": new_vector(self.folder, deleted, self.files)}},
         ]
 
 
-def new_file(folder: str, rows: pa.Table, sizes: Sizes) -> AddAction:
-    """Writes rows as a data file of the table in a folder; returns the action that adds it."""
+def new_file(folder: str, rows: pa.Table, sizes: Sizes, files: Files) -> AddAction:
+    """Writes rows as a data file of the table in a folder; returns its `add` action. Raises OSError."""
     name = f"part-00000-{uuid.uuid4()}-c000.snappy.parquet"
-    path = f"{folder}/{name}"
     # Arrow leaves NaN out of the bounds in Parquet's footer. To Spark NaN is greater than any number, so it
     # would skip rows with NaN by such bounds. Columns of floats get none.
     bounded = [field.name for field in rows.schema if not pa.types.is_floating(field.type)]
     # Spark reads old dates as they are written only from files that name a recent Spark.
     named = rows.replace_schema_metadata({"org.apache.spark.version": SPARK_VERSION})
-    with Path(path).open("wb") as stream:
-        pq.write_table(named, stream, write_statistics=bounded)
-        stream.flush()
-        os.fsync(stream.fileno())
+    content = pa.BufferOutputStream()
+    pq.write_table(named, content, write_statistics=bounded)
+    parquet = content.getvalue().to_pybytes()
+    files.write(f"{folder}/{name}", parquet)
     return {
         "path": name,
         "partitionValues": {},
-        "size": Path(path).stat().st_size,
+        "size": len(parquet),
         "modificationTime": time.time_ns() // 1_000_000,
         "dataChange": True,
         "stats": json.dumps(statistics_of(rows, sizes.statistics)),

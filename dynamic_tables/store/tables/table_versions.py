@@ -20,7 +20,6 @@ from dynamic_tables.definition import BaseTable, Columns, DynamicTable
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.nodes import ROW_ID
 from dynamic_tables.plan.types import STRING
-from dynamic_tables.store.log.files import LocalFiles
 from dynamic_tables.store.log.log import TableLog
 from dynamic_tables.store.log.touched import AddAction, TouchedFile, live_rows, records, touched_files
 from dynamic_tables.store.names.relations import SparkRelation, Workspace, bound
@@ -159,8 +158,6 @@ class TableVersions:
         if active is None or any("stats" not in file for file in active.files.values()):
             return None
         folder, files = self.folder.path_of(table.name), self.folder.files_of(table.name)
-        if not isinstance(files, LocalFiles):
-            return None
         most = self.workspace.sizes.ids_read_here
         stored = places(folder, files, candidates(active.files.values(), row_ids), row_ids, most)
         if stored is None:
@@ -259,7 +256,7 @@ class TableVersions:
         """Returns few rows as `touched` does, read without Spark; None where only Spark can read them."""
         ids = not _is_keyed(table)
         files = self.folder.files_of(table.name)
-        if not isinstance(files, LocalFiles) or _is_padded(table):
+        if _is_padded(table):
             return None
         properties = self.folder.log(table.name).newest.table.properties
         materialized = None

@@ -37,7 +37,7 @@ def test_a_file_has_a_second_name_and_outlives_the_first(folders: tuple[str, str
 def test_deleted_rows_stay_deleted(folders: tuple[str, str]) -> None:
     first, second = folders
     positions = BitMap64([1, 5])
-    vector = new_vector(first, positions)
+    vector = new_vector(first, positions, LocalFiles())
     actions = linked([{**FILE, "deletionVector": vector}], first, second)
     assert actions is not None
     assert read_vector(second, actions[0]["add"]["deletionVector"], LocalFiles()) == positions

@@ -34,7 +34,7 @@ def test_a_vector_in_the_log_is_read(positions: set[int]) -> None:
 
 @pytest.mark.parametrize("positions", [BitMap64(), BitMap64([7, 2**40]), BitMap64(range(0, 100_000, 3))])
 def test_a_vector_is_a_file_and_is_read_again(tmp_path: Path, positions: BitMap64) -> None:
-    vector = new_vector(str(tmp_path), positions)
+    vector = new_vector(str(tmp_path), positions, LocalFiles())
     assert (vector["storageType"], vector["offset"]) == ("u", 1)
     assert vector["cardinality"] == len(positions)
     assert read_vector(str(tmp_path), vector, LocalFiles()) == positions
@@ -46,7 +46,7 @@ def test_no_vector_deletes_nothing() -> None:
 
 @pytest.mark.parametrize("change", ["cut", "other magic number", "gone"])
 def test_a_damaged_vector_is_named(tmp_path: Path, change: str) -> None:
-    vector = new_vector(str(tmp_path), BitMap64(range(0, 100_000, 3)))
+    vector = new_vector(str(tmp_path), BitMap64(range(0, 100_000, 3)), LocalFiles())
     (file,) = tmp_path.iterdir()
     content = file.read_bytes()
     match change:
