@@ -1,4 +1,4 @@
-"""Installs what only tests need: chromium, postgresql, mariadb-server as root with apt-get; `dbt`, `s3` if named.
+"""Installs what only tests need: chromium, postgresql, mariadb-server as root; `dbt` and `s3` where named.
 
 Elsewhere one line says what is missing, and those tests are skipped.
 """
