@@ -26,6 +26,7 @@ BUGS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "bug"), BUGS)
 def test_the_program_shows_the_bug(engine: FoundEngine, bug: FoundBug) -> None:
     installed = engine.installed

@@ -30,6 +30,8 @@ from workload.sql import Dialect, render_query
 from workload.sql.passing_time import at_time
 from workload.types import DOUBLE, Row, Value
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = {"k": (None, 0, 1), "v": (None, 0, 1)}
 
 OF_PLACES = {"window (ROW_NUMBER)", "window (QUALIFY)", "window (LAG)", "window (ROWS)"}

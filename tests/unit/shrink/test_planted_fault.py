@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from dynamic_tables.differentiate.differentiation import At, Differentiation
 from dynamic_tables.differentiate.inner_join import changed_pairs
 from dynamic_tables.differentiate.registry import OPERATORS, RULES, Rules
@@ -47,6 +49,7 @@ def wrong(scenario: Scenario, with_rules: Rules = FAULTY) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_a_wrong_join_rule_shrinks_to_a_join_and_its_rows() -> None:
     # Where the query itself fails on the data, a refresh is refused rightly.
     candidates = (
