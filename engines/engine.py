@@ -234,12 +234,12 @@ def run_on(
 
 
 def recomputed(platform: Platform, wanted: Recomputation) -> Sequence[Row]:
-    """The engine's answer to the query, or the first contents of the table in an empty database."""
+    """The engine's answer to the query, or the first contents of the table in the same empty database."""
     with opened(platform.open_for_vote) as adapter, cut_after(platform.time_limit_s, adapter.interrupt):
         rows = adapter.evaluate(wanted.text(adapter.capabilities.dialect), wanted.columns)
         if rows is not None:
             return [tuple(row) for row in rows]
-    trace = run_on(platform, platform.open_for_vote, wanted.alone(), never_fresh)
+        trace = drive(adapter, wanted.alone())
     if not trace.refreshes:
         raise EngineError(
             f"no third vote on {wanted.table}: the engine refuses its full recomputation; "

@@ -395,7 +395,7 @@ class Judgement:
         if self.texts.has(event.table):
             return previous is not None and (
                 self.texts.fails_over_both(event.table, previous, event.timestamp)
-                or self.own_error(event.table, event.timestamp, previous) != ""
+                or self.own_error(self.truth, event.table, event.timestamp, previous) != ""
             )
         used = operators_of(self.scenario, self.scenario.definition(event.table).query)
         if not self._may_fail(event.table) or used.isdisjoint(JOIN_OPERATORS.values()):
@@ -405,7 +405,7 @@ class Judgement:
         if self.truth.fails_over_both(event.table, previous, event.timestamp):
             return True
         # Not caught: a scenario whose judge broke has not passed, and is not the engine's fault.
-        return self.own_error(event.table, event.timestamp, previous) != ""
+        return self.own_error(self.truth, event.table, event.timestamp, previous) != ""
 
     def _may_fail(self, name: str) -> bool:
         """Tells whether the query of a relation, or of one below it, may fail on its data."""
@@ -497,7 +497,7 @@ class Judgement:
     def _fails_by_itself(self, event: RefreshRefused) -> bool:
         """Whether the engine's own SQL fails on the defining query with the error of the refresh."""
         try:
-            error = self.own_error(event.table, event.timestamp, None)
+            error = self.own_error(self.truth, event.table, event.timestamp, None)
         except BaseException as broken:  # noqa: BLE001  # then nothing speaks for the engine
             error = ""
             shown(broken)

@@ -21,6 +21,7 @@ from engines.engine import AdapterPlatform, Engine, breakage
 from engines.errors import shown
 from engines.watchdog import STOPPED
 from oracle.delayed_view import DelayedView
+from oracle.duck import shared_duckdb
 from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS, Limits
 from workload.outcomes.results import Outcome, OutcomeClass
@@ -94,7 +95,7 @@ class Lane:
         return judge(
             scenario,
             trace,
-            lambda refreshed: self._vote(scenario, refreshed),
+            partial(self._vote, scenario),
             self.recording,
             partial(self._own_error, scenario),
             broken,
@@ -111,21 +112,21 @@ class Lane:
             return broken
         return replace(outcome, breakage=broken.breakage) if outcome.outcome in FOUND else broken
 
-    def _vote(self, scenario: Scenario, refreshed: Refreshed) -> Sequence[Row]:
+    def _vote(self, scenario: Scenario, truth: DelayedView, refreshed: Refreshed) -> Sequence[Row]:
         """The third vote on a refresh: the engine's full computation on the oracle's source rows."""
-        with DelayedView(scenario) as truth:
-            wanted = recomputation(scenario, truth, refreshed.table, refreshed.timestamp, limits=self.limits)
-            return self.engine.recompute(wanted)
+        wanted = recomputation(scenario, truth, refreshed.table, refreshed.timestamp, limits=self.limits)
+        return self.engine.recompute(wanted)
 
     def _spark_answer(self, scenario: Scenario, table: str, timestamp: int) -> Sequence[Row]:
         """Spark's answer to the text of a definition: the engine takes no part but its session."""
-        with DelayedView(scenario) as truth:
+        with DelayedView(scenario, shared_duckdb()) as truth:
             return self.engine.recompute(recomputation(scenario, truth, table, timestamp))
 
-    def _own_error(self, scenario: Scenario, table: str, timestamp: int, before: int | None) -> str:
+    def _own_error(
+        self, scenario: Scenario, truth: DelayedView, table: str, timestamp: int, before: int | None
+    ) -> str:
         """The error of the engine's own SQL on the defining query, over the oracle's source rows."""
-        with DelayedView(scenario) as truth:
-            return self.engine.own_error(recomputation(scenario, truth, table, timestamp, before))
+        return self.engine.own_error(recomputation(scenario, truth, table, timestamp, before))
 
 
 def fresh_sample(scenario: Scenario, percent: int) -> FreshWanted:

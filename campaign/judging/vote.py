@@ -20,16 +20,16 @@ from workload.schema import Table
 from workload.sql.passing_time import at_time
 from workload.types import Row
 
-Vote = Callable[[Refreshed], Sequence[Row]]
-"""Returns the engine's own full recomputation of a table as of a refresh."""
+Vote = Callable[[DelayedView, Refreshed], Sequence[Row]]
+"""Returns the engine's own full recomputation of a table as of a refresh, from the oracle's source rows."""
 
-OwnError = Callable[[str, int, int | None], str]
-"""(table, data timestamp, another one or None) -> the error of the engine's own SQL; "" without an error.
+OwnError = Callable[[DelayedView, str, int, int | None], str]
+"""(truth, table, data timestamp, another one or None) -> the error of the engine's own SQL; "" without one.
 
 It runs the query of the table over the base tables as of the data timestamp, and as of the other one."""
 
 
-def no_own_error(table: str, timestamp: int, before: int | None) -> str:
+def no_own_error(truth: DelayedView, table: str, timestamp: int, before: int | None) -> str:
     """The `OwnError` of an engine without SQL of its own."""
     return ""
 
@@ -81,7 +81,7 @@ def count_votes(truth: DelayedView, refreshed: Refreshed, vote: Vote) -> Votes:
     columns = truth.compared_columns(refreshed.table)
     stored = [row.row for row in refreshed.contents]
     try:
-        recomputed = vote(refreshed)
+        recomputed = vote(truth, refreshed)
         expected = truth.contents_like(refreshed.table, refreshed.timestamp, recomputed, frozen=False)
         for_oracle = compare(columns, expected, columns, recomputed) is None
         # They also agree where a refresh has written a frozen part anew: then the oracle is not wrong.

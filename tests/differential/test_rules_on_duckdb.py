@@ -39,7 +39,7 @@ from tests.ir import (
 )
 from workload.dml import Assignment, Delete, Insert, Optimize, Overwrite, Update
 from workload.outcomes.results import Check, OutcomeClass
-from workload.outcomes.trace import Action, Refreshed, Trace
+from workload.outcomes.trace import Action, Trace
 from workload.query import ColumnRef, Exploded, JoinKind, Limited, Query, SortKey
 from workload.scenario import Commit, Create, DynamicTable, Refresh, RefreshMode, Scenario
 from workload.schema import Column
@@ -304,7 +304,7 @@ def style_of(query: Query) -> int:
     )
 
 
-def never(_: Refreshed) -> Sequence[Row]:
+def never(*_: object) -> Sequence[Row]:
     """A vote nobody asks for: contents are right."""
     raise AssertionError("the contents differ from the oracle's")
 
@@ -389,5 +389,5 @@ def wrong_rule(of: str, by: str) -> Mapping[str, OperatorRule]:
     [("left join", "inner join"), ("full join", "left join"), ("right join", "left join")],
 )
 def test_a_wrong_rule_is_noticed(of: str, by: str) -> None:
-    outcome = judge(scenario(DEFINITIONS[of]), run(DEFINITIONS[of], wrong_rule(of, by)), lambda refreshed: ())
+    outcome = judge(scenario(DEFINITIONS[of]), run(DEFINITIONS[of], wrong_rule(of, by)), lambda *_: ())
     assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+import duckdb
 import pytest
 
 from campaign.errors import CampaignError
@@ -22,11 +23,12 @@ from engines.registry import ADAPTERS, find_adapter
 from generators.fitting import fit
 from generators.generate import scenario_at
 from generators.profiles import QUICK, SMOKE
+from oracle.base_tables import BaseTables
 from tests.unit.engines.sample import Recomputing, lane, shop
 from workload.limits import Limits, Timestamps
 from workload.outcomes.results import Check, OutcomeClass
 from workload.outcomes.trace import EVERYTHING, Action, Shown
-from workload.scenario import DynamicTable, Refresh
+from workload.scenario import DynamicTable, Refresh, Scenario
 from workload.schema import Column
 from workload.sql import Dialect
 from workload.types import Row
@@ -75,6 +77,28 @@ def test_a_wrong_engine_is_a_product_failure_with_its_votes() -> None:
     assert finding.difference is not None
     assert finding.difference.extra == ((("north", 15), 1),)
     assert finding.votes["verdict"] == "incremental bug"
+
+
+def test_a_vote_reads_the_truth_that_judges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A truth for each vote would take more time than all else that an engine with bugs costs.
+
+    The engine opens one for the run, and one for each vote.
+    """
+    opened: list[str] = []
+
+    class Counted(Forgetful):
+        def __init__(self) -> None:
+            opened.append("database")
+            super().__init__()
+
+    def tables(connection: duckdb.DuckDBPyConnection, scenario: Scenario) -> BaseTables:
+        opened.append("truth")
+        return BaseTables(connection, scenario)
+
+    monkeypatch.setattr("oracle.delayed_view.BaseTables", tables)
+    votes = [each.votes["verdict"] for each in lane(Counted).judge(shop()).findings]
+    assert votes == ["incremental bug", "incremental bug"]
+    assert opened == ["database", "truth", "database", "database"]
 
 
 class Dialectal(Recomputing):

@@ -11,6 +11,7 @@ from campaign.judging.judge import judge
 from campaign.lanes.spec import LaneSpec
 from engines.adapter import Adapter
 from engines.engine import Recomputation
+from oracle.delayed_view import DelayedView
 from tests.in_memory import in_memory
 from tests.ir import call, columns, count_star, join, lit, named, select, table
 from workload.dml import Assignment, Delete, Insert, Update
@@ -120,28 +121,28 @@ def anew(scenario: Scenario) -> Trace:
 )
 def test_full_is_due_only_where_a_term_of_the_changes_fails(query: Query, found: OutcomeClass) -> None:
     scenario = replace(PAIRS_WITHOUT_ZERO, definitions=(DynamicTable("d", query),))
-    outcome = judge(scenario, anew(scenario), lambda refreshed: ())
+    outcome = judge(scenario, anew(scenario), lambda *_: ())
     assert outcome.outcome is found, outcome.reason
 
 
 def test_the_engines_own_sql_may_tell_that_a_term_fails() -> None:
     asked: list[int | None] = []
 
-    def fails(table: str, timestamp: int, before: int | None) -> str:
+    def fails(truth: DelayedView, table: str, timestamp: int, before: int | None) -> str:
         asked.append(before)
         return "ArithmeticException: [DIVIDE_BY_ZERO] Division by zero"
 
-    outcome = judge(PAIRS_WITHOUT_ZERO, anew(PAIRS_WITHOUT_ZERO), lambda refreshed: (), own_error=fails)
+    outcome = judge(PAIRS_WITHOUT_ZERO, anew(PAIRS_WITHOUT_ZERO), lambda *_: (), own_error=fails)
     assert outcome.outcome is OutcomeClass.PASSED, outcome.reason
     assert asked == [20]
 
 
 def test_where_the_engines_own_sql_cannot_be_asked_nothing_is_found() -> None:
-    def breaks(table: str, timestamp: int, before: int | None) -> str:
+    def breaks(truth: DelayedView, table: str, timestamp: int, before: int | None) -> str:
         raise ConnectionError("the platform died")
 
     with pytest.raises(ConnectionError):
-        judge(PAIRS_WITHOUT_ZERO, anew(PAIRS_WITHOUT_ZERO), lambda refreshed: (), own_error=breaks)
+        judge(PAIRS_WITHOUT_ZERO, anew(PAIRS_WITHOUT_ZERO), lambda *_: (), own_error=breaks)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +178,7 @@ def edited(change: Callable[[Event], Event | None]) -> Outcome:
     """The judgement of the engine's run over `ROW_COMES_AND_GOES` with some events changed or left out."""
     trace = in_memory().run(ROW_COMES_AND_GOES)
     events = tuple(new for event in trace.events if (new := change(event)) is not None)
-    return judge(ROW_COMES_AND_GOES, replace(trace, events=events), lambda refreshed: ())
+    return judge(ROW_COMES_AND_GOES, replace(trace, events=events), lambda *_: ())
 
 
 def test_an_engine_that_never_refreshes_after_a_failure_is_found() -> None:
@@ -231,7 +232,7 @@ def test_a_refresh_that_fails_as_the_engines_own_sql_does_is_not_its_fault(
         contents=None,
     )
     changed = replace(trace, events=(*before, refused))
-    outcome = judge(FOLLOWS, changed, lambda refreshed: (), own_error=lambda *_: own_error)
+    outcome = judge(FOLLOWS, changed, lambda *_: (), own_error=lambda *_: own_error)
     if passes:
         assert outcome.outcome is OutcomeClass.PASSED, outcome.reason
         assert outcome.states["state: refresh failed as the engine's own SQL does"] == 1
