@@ -6,13 +6,16 @@ the optimizer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import ClassVar
 
 import duckdb
 
 from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
 from engines.errors import shown
+from engines.others.duckdb_databases import Database
 from workload.limits import Limits
 from workload.scenario import Definition, DynamicTable, View
 from workload.schema import Column, Table
@@ -28,9 +31,8 @@ class DuckDb(Adapter):
     )
 
     def __init__(self) -> None:
-        self._db = duckdb.connect(config={"threads": 1})
-        self._db.execute("SET TimeZone = 'UTC'")
-        self._queries: dict[str, str] = {}
+        self._database = Database()
+        self._db = self._database.connection
 
     def create_table(self, table: Table, sql: str) -> None:
         """Creates a base table."""
@@ -41,9 +43,11 @@ class DuckDb(Adapter):
         self._define(f"CREATE VIEW {name} AS {query}")
 
     def create_dynamic_table(self, table: DynamicTable, query: str) -> None:
-        """Creates a table without contents. Raises Unsupported."""
-        self._define(f"CREATE TABLE {table.name} AS SELECT * FROM ({query}) LIMIT 0")
-        self._queries[table.name] = query
+        """Creates a table without contents, and a view of its query. Raises Unsupported."""
+        view = _view(table.name)
+        self._define(
+            f"CREATE OR REPLACE VIEW {view} AS {query}; CREATE TABLE {table.name} AS FROM {view} LIMIT 0"
+        )
 
     def drop(self, definition: Definition) -> None:
         """Drops a view or a table."""
@@ -51,21 +55,24 @@ class DuckDb(Adapter):
 
     def commit(self, transaction: Transaction) -> None:
         """Applies a transaction."""
-        for text in ("BEGIN", *transaction.sql, "COMMIT"):
-            self._db.execute(text)
+        self._db.execute("; ".join(("BEGIN", *transaction.sql, "COMMIT")))
 
     def refresh(self, table: str, timestamp: int) -> None:
         """Computes a table in full. Raises RefreshFailed."""
         try:
-            self._db.execute(f"CREATE OR REPLACE TEMP TABLE computed AS {self._queries[table]}")
+            # By the view: a text is parsed each time that it runs, which takes longer than so few rows.
+            self._db.execute(f"BEGIN; DELETE FROM {table}; INSERT INTO {table} FROM {_view(table)}; COMMIT")
         except duckdb.Error as error:
+            with suppress(duckdb.Error):
+                self._db.execute("ROLLBACK")
             raise RefreshFailed(shown(error)) from error
-        for text in ("BEGIN", f"DELETE FROM {table}", f"INSERT INTO {table} FROM computed", "COMMIT"):
-            self._db.execute(text)
 
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
-        """Returns the rows of a table, cast to the types of the definition."""
-        return self._select(name, columns)
+        """Returns the rows of a table, cast to the types of the definition where it has others."""
+        found = self._db.execute(f"FROM {name}")
+        types = [str(each[1]) for each in found.description]
+        rows = found.fetchall()
+        return rows if types == [_shown_type(each) for each in columns] else self._select(name, columns)
 
     def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns DuckDB's own answer to a query, without its optimizer."""
@@ -78,7 +85,7 @@ class DuckDb(Adapter):
 
     def close(self) -> None:
         """Closes the database."""
-        self._db.close()
+        self._database.close()
 
     def _select(self, relation: str, columns: Sequence[Column]) -> list[Row]:
         items = ", ".join(
@@ -92,3 +99,13 @@ class DuckDb(Adapter):
             self._db.execute(text)
         except duckdb.Error as error:
             raise Unsupported(shown(error)) from error
+
+
+def _shown_type(column: Column) -> str:
+    """The type of a column as DuckDB shows it."""
+    return re.sub(r"\bINT\b", "INTEGER", type_name(column.type, Dialect.DUCKDB))
+
+
+def _view(table: str) -> str:
+    """The view of the query of a table."""
+    return f'"${table}"'
