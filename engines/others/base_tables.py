@@ -3,52 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-
-import duckdb
+from collections.abc import Mapping
 
 from engines.adapter import Transaction
-from workload.schema import Column, Table
-from workload.sql import Dialect, column_name, type_name
+from engines.others.duckdb_databases import Database
+from workload.schema import Table
 from workload.types import Row
 
 
 class BaseTables:
-    """The base tables of one database, as bags."""
+    """The base tables of one database, as bags. `held`: the rows of each, as read after its last change."""
 
     def __init__(self) -> None:
-        self.connection = duckdb.connect(config={"threads": 1})
-        self.connection.execute("PRAGMA disable_optimizer")
-        self.connection.execute("SET TimeZone = 'UTC'")
+        self.database = Database()
+        self.database.connection.execute("PRAGMA disable_optimizer")
         self.tables: dict[str, Table] = {}
+        self.held: dict[str, list[Row]] = {}
 
     def create(self, table: Table, sql: str) -> None:
         """Creates an empty table; `sql` is its statement in DuckDB's dialect."""
-        self.connection.execute(sql)
-        self.tables[table.name] = table
+        self.database.connection.execute(sql)
+        self.tables[table.name], self.held[table.name] = table, []
 
     def commit(self, transaction: Transaction) -> Mapping[str, Counter[Row]]:
         """Applies a transaction; returns how many copies of each row came (or, below 0, went), by table."""
-        names = dict.fromkeys(statement.table for statement in transaction.statements)
-        before = {name: self.bag(name) for name in names}
-        self.connection.execute("BEGIN")
-        for text in transaction.sql:
-            self.connection.execute(text)
-        self.connection.execute("COMMIT")
+        self.database.connection.execute("; ".join(("BEGIN", *transaction.sql, "COMMIT")))
         changes = {}
-        for name in names:
+        for name in dict.fromkeys(statement.table for statement in transaction.statements):
+            before = self.bag(name)
+            # Its columns have the types of the table: nothing has to be cast.
+            self.held[name] = self.database.connection.execute(f"FROM {name}").fetchall()
             changes[name] = self.bag(name)
-            changes[name].subtract(before[name])
+            changes[name].subtract(before)
         return changes
 
     def bag(self, name: str) -> Counter[Row]:
         """The rows of a table with their numbers of copies."""
-        return Counter(self.rows(name, self.tables[name].columns))
-
-    def rows(self, name: str, columns: Sequence[Column]) -> list[Row]:
-        """The rows of a table."""
-        items = ", ".join(
-            f"CAST({column_name(c.name, Dialect.DUCKDB)} AS {type_name(c.type, Dialect.DUCKDB)})"
-            for c in columns
-        )
-        return self.connection.execute(f"SELECT {items} FROM {name}").fetchall()
+        return Counter(self.held[name])

@@ -212,7 +212,7 @@ class DbIvm(Adapter):
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns the rows of a base table or of a view; a row with fewer than no copies raises."""
         if name in self._base.tables:
-            return self._base.rows(name, columns)
+            return self._base.held[name]
         found = self._ask(do="rows", name=name)["rows"]
         assert all(copies > 0 for _, copies in found), f"a row with a negative number of copies: {found}"
         return [_row(row, columns) for row, copies in found for _ in range(copies)]
@@ -224,7 +224,7 @@ class DbIvm(Adapter):
 
     def close(self) -> None:
         """Closes the base tables; the process goes on for other databases."""
-        self._base.connection.close()
+        self._base.database.close()
 
     def _ask(self, **request: Any) -> dict[str, Any]:
         answer = self._server.ask(request)

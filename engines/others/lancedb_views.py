@@ -140,7 +140,7 @@ class LanceDb(Adapter):
 
     def close(self) -> None:
         """Removes the folder."""
-        self._base.connection.close()
+        self._base.database.close()
         self._folder.cleanup()
 
     def _rows(self, table: Table, rows: Sequence[tuple[int, Row]]) -> Any:
@@ -148,7 +148,7 @@ class LanceDb(Adapter):
         import pyarrow as pa
 
         text = f"SELECT CAST(0 AS BIGINT) AS {KEY}, * FROM {table.name} LIMIT 0"
-        empty = self._base.connection.sql(text).to_arrow_table()
+        empty = self._base.database.connection.sql(text).to_arrow_table()
         columns = (
             zip(*((key, *row) for key, row in rows), strict=True) if rows else ([] for _ in empty.schema)
         )

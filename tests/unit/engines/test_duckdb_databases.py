@@ -6,14 +6,15 @@ import duckdb
 import pytest
 
 from engines import RefreshFailed, Transaction
+from engines.others.base_tables import BaseTables
 from engines.others.duckdb_databases import Database
 from engines.others.duckdb_views import DuckDb
 from tests.ir import columns, named, select, table
-from workload.dml import Insert
+from workload.dml import Delete, Insert
 from workload.scenario import DynamicTable
 from workload.schema import Column
 from workload.sql import Dialect, create_table_text
-from workload.types import INT, STRING
+from workload.types import INT, STRING, Row
 
 R, N = table("r", k=INT, a=STRING), (Column("n", INT),)
 
@@ -77,3 +78,20 @@ def test_a_refresh_that_fails_changes_nothing_and_the_next_one_may_succeed() -> 
     as_text = (Column("n", STRING),)
     assert sorted(engine.rows("d", as_text)) == [("7",), ("8",)], "cast to the types of the definition"
     engine.close()
+
+
+def test_an_engine_without_dml_is_told_what_each_transaction_changed() -> None:
+    base = BaseTables()
+    base.create(R, create_table_text(R, Dialect.DUCKDB))
+
+    def changes(*statements: Insert | Delete) -> dict[str, dict[Row, int]]:
+        found = base.commit(Transaction(1, statements, {"r": R}, Dialect.DUCKDB))
+        return {name: {row: n for row, n in rows.items() if n} for name, rows in found.items()}
+
+    two = ((1, "a"), (1, "a"))
+    assert changes(Insert("r", two)) == {"r": {(1, "a"): 2}}
+    assert changes(Delete("r", None), Insert("r", ((1, "a"), (2, None)))) == {
+        "r": {(1, "a"): -1, (2, None): 1}
+    }
+    assert sorted(base.held["r"]) == [(1, "a"), (2, None)]
+    base.database.close()
