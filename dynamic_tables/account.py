@@ -259,6 +259,14 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
         ensure_at_rest(self, name.lower())
         return old
 
+    def _old_table(self, name: str) -> DynamicTable | None:
+        """Returns the caller's dynamic table of a name, with the lag that it has now; None: there is none.
+
+        If the new definition fails, all is as before.
+        """
+        old = self._replaced(name, DynamicTable)
+        return None if old is None else allowed(self, old.name, Privilege.OWNERSHIP)
+
     def create_dynamic_table(
         self,
         name: str,
@@ -294,9 +302,7 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
         Example: `account.create_dynamic_table("totals", "SELECT city, SUM(n) AS n FROM r GROUP BY city")`.
         """
         with self.lock:
-            old = self._replaced(name, DynamicTable) if or_replace else None
-            # With the lag that it has now: if the new definition fails, all is as before.
-            old = None if old is None else allowed(self, old.name, Privilege.OWNERSHIP)
+            old = self._old_table(name) if or_replace else None
             name = self.new_name(name) if old is None else old.name
             # A table of the name may have been dropped while others read it.
             ensure_acyclic(self.store.definitions(), name, query)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -104,19 +104,20 @@ def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[obje
       takes over the name, or has the values of another column under it;
     - the columns of a source of a query that depends on columns without naming them.
     """
-    # Imported here: opening a session needs definitions, but no parser.
-    from dynamic_tables.reading.text.text import (
-        depends_on_all_columns,
-        identifiers,
-        movable_names,
-        names_column,
-        reads_unnamed,
-    )
-
+    shown = (f"{name} {type_}" for name, type_ in columns)
     stored = [source for source in sources if isinstance(source, BaseTable | DynamicTable)]
-    movable = frozenset[str]().union(*map(movable_names, texts))
-    named = frozenset[str]().union(*map(identifiers, texts))
-    unnamed = any(map(reads_unnamed, texts))
+    parts = (STORED_FORMAT, *texts, *shown, *_facts(texts, stored))
+    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]
+
+
+def _facts(texts: tuple[str, ...], stored: Sequence[BaseTable | DynamicTable]) -> tuple[str, ...]:
+    """Returns what a query depends on of the tables that it reads, in words."""
+    # Imported here: opening a session needs definitions, but no parser.
+    from dynamic_tables.reading.text import text
+
+    movable = frozenset[str]().union(*map(text.movable_names, texts))
+    named = frozenset[str]().union(*map(text.identifiers, texts))
+    unnamed = any(map(text.reads_unnamed, texts))
     taken = (
         f"named: {source.name}.{name}"
         for source in stored
@@ -132,9 +133,8 @@ def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[obje
     listed = (
         f"columns: {source.name} {', '.join(f'{name} {type_}' for name, type_ in source.columns)}"
         for source in stored
-        if any(map(depends_on_all_columns, texts))
+        if any(map(text.depends_on_all_columns, texts))
     )
-    shown = (f"{name} {type_}" for name, type_ in columns)
     without = (
         f"no row ids: {source.name} {', '.join(f'{name} {type_}' for name, type_ in source.columns)}"
         for source in stored
@@ -150,7 +150,6 @@ def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[obje
         for source in stored
         if isinstance(source, BaseTable)
         for name, names in sorted(source.stored_as)
-        if any(names_column(text, name.lower()) for text in texts)
+        if any(text.names_column(one, name.lower()) for one in texts)
     )
-    parts = (STORED_FORMAT, *texts, *shown, *typed, *without, *keys, *taken, *listed, *stored_as)
-    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]
+    return (*typed, *without, *keys, *taken, *listed, *stored_as)

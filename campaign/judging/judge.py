@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -606,6 +606,26 @@ def _listed(refreshes: Sequence[Due]) -> str:
     return ", ".join(f"{refresh.table} at {refresh.timestamp}" for refresh in refreshes) or "nothing"
 
 
+def _shown(trace: Trace, given: Set[str]) -> dict[str, int]:
+    """Returns the actions, branches and modes that an engine shows, each with its number, by name.
+
+    `given`: the definitions that are given as text; of these the actions and the mode count by definition.
+    """
+    shown = trace.refreshes if Shown.ACTIONS in trace.shown else ()
+    branches = {(each.table, branch) for each in trace.refreshes for branch in each.branches}
+    modes = {
+        f"{MODE}{event.name} / {'INCREMENTAL' if event.incremental else 'FULL'}": 1
+        for event in trace.events
+        if isinstance(event, Created) and event.name in given and event.incremental is not None
+    }
+    return {
+        **Counter(f"action: {each.action.value}" for each in shown),
+        **Counter(f"{REFRESH}{each.table} / {each.action.value}" for each in shown if each.table in given),
+        **Counter(f"branch: {branch}" for _, branch in branches),
+        **modes,
+    }
+
+
 def judge(
     scenario: Scenario,
     trace: Trace,
@@ -643,15 +663,6 @@ def judge(
             reached = states.reached(scenario, trace, truth, probed.probes)
             reached.update(judgement.met)
             met = statements_met(scenario, trace)
-    branches = {(each.table, branch) for each in trace.refreshes for branch in each.branches}
-    taken = Counter(f"branch: {branch}" for _, branch in branches)
-    modes = {
-        f"{MODE}{event.name} / {'INCREMENTAL' if event.incremental else 'FULL'}": 1
-        for event in trace.events
-        if isinstance(event, Created) and event.name in given and event.incremental is not None
-    }
-    shown = trace.refreshes if Shown.ACTIONS in trace.shown else ()
-    actions = Counter(f"action: {refreshed.action.value}" for refreshed in shown)
     return Outcome(
         scenario=scenario.name,
         outcome=conclusion.outcome,
@@ -665,12 +676,7 @@ def judge(
         states={
             **{f"state: {name}": count for name, count in reached.items()},
             **{f"dml: {name}": count for name, count in met.items()},
-            **actions,
-            **Counter(
-                f"{REFRESH}{each.table} / {each.action.value}" for each in shown if each.table in given
-            ),
-            **taken,
-            **modes,
+            **_shown(trace, given),
             **{
                 f"{VOICE}{name} / {each}": 1 for name, said in judgement.texts.voices.items() for each in said
             },

@@ -36,7 +36,7 @@ from dynamic_tables.refresh.choice import Choice, Past, Work, choose
 from dynamic_tables.refresh.frozen_rows import active_changes, history_of, with_history
 from dynamic_tables.refresh.keys import ensure_unique, key_of
 from dynamic_tables.refresh.plans import Plans
-from dynamic_tables.refresh.validate import count_rows, read_validation, validated_here
+from dynamic_tables.refresh.validate import Validated, count_rows, read_validation, validated_here
 from dynamic_tables.refresh.versions import resolve
 from dynamic_tables.store.port import Action, Extent, RefreshRecord, Relation, Store, TextAnalyzer
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
@@ -139,17 +139,7 @@ class Refreshing:
             with self._timed("resolve"):
                 after = self._resolve(timestamp)
                 start = None if before is None else self._going_on(before, after)
-                action, reason = self.protocol.decide(
-                    start, after, self.table.incremental, self.store.readable
-                )
-                idle = action is Action.NO_DATA
-                if anew:
-                    action, reason = Action.REINITIALIZE, anew
-                elif idle and self.reads_time and start is not None:
-                    # The same rows under other version numbers: the older ones need not be readable.
-                    start = replace(start, sources=after.sources)
-                    action = Action.INCREMENTAL if self.table.incremental else Action.FULL
-                    reason = "no source changed, and time passed"
+                start, action, reason, idle = self._due(start, after, anew)
             if action is not Action.NO_DATA:
                 with self._timed("keys"):
                     self._ensure_keys(start if action is Action.INCREMENTAL else None, after)
@@ -186,6 +176,21 @@ class Refreshing:
             raise self._failed(timestamp, str(error)) from error
         finally:
             self.store.release(self.scratch)
+
+    def _due(
+        self, start: Frontier | None, after: Frontier, anew: str
+    ) -> tuple[Frontier | None, Action, str, bool]:
+        """Returns where the interval starts, the action and its reason, and whether no source changed."""
+        action, reason = self.protocol.decide(start, after, self.table.incremental, self.store.readable)
+        idle = action is Action.NO_DATA
+        if anew:
+            return start, Action.REINITIALIZE, anew, idle
+        if idle and self.reads_time and start is not None:
+            # The same rows under other version numbers: the older ones need not be readable.
+            start = replace(start, sources=after.sources)
+            action = Action.INCREMENTAL if self.table.incremental else Action.FULL
+            reason = "no source changed, and time passed"
+        return start, action, reason, idle
 
     def _failed(self, timestamp: int, reason: str) -> RefreshFailed:
         return RefreshFailed(self.table.name, timestamp, reason)
@@ -370,18 +375,10 @@ class Refreshing:
         shown = (*(name for name, _ in self.table.columns), ACTION, ROW_ID)
         change_set = ChangeSet(shown, changes, len(self.table.state))
         bound = {CHANGES: changes}
-        # Three ways to the same validations. A store whose merge refuses changes that do not fit (Delta)
-        # needs no look at the contents here: there only duplicates are counted, in Python for few rows.
         with self._timed("validate"):
             if not self.store.merge_validates:
                 bound[CONTENTS] = self._scratch(self.store.current(self.table))
-                plan = self.plans.of(rules.validate, columns)
-                validated = read_validation(self.store.compute(plan, bound, once=False).rows())
-            elif changes.local:
-                validated = validated_here(changes.last(2))
-            else:
-                plan = self.plans.of(rules.validate_changes, columns)
-                validated = read_validation(self.store.compute(plan, bound, once=False).rows())
+            validated = self._validated(changes, bound)
             if validated.violations and self.protocol.validations:
                 reason = "; ".join(validated.violations)
                 raise ChangeSetRefused(self.table.name, timestamp, reason, change_set)
@@ -407,6 +404,19 @@ class Refreshing:
         except ChangeDoesNotFit as error:
             raise ChangeSetRefused(self.table.name, timestamp, str(error), change_set) from error
         return replace(result, change_set=change_set)
+
+    def _validated(self, changes: Relation, bound: Mapping[str, Relation]) -> Validated:
+        """Returns the violations of a change set, and its numbers of rows.
+
+        A store whose merge refuses changes that do not fit (Delta) needs no look at the contents: there only
+        duplicates are counted, in Python for few rows.
+        """
+        if CONTENTS not in bound and changes.local:
+            return validated_here(changes.last(2))
+        rules = self.plans.rules
+        rule = rules.validate if CONTENTS in bound else rules.validate_changes
+        plan = self.plans.of(rule, self.table.stored)
+        return read_validation(self.store.compute(plan, bound, once=False).rows())
 
     def _frozen(self, timestamp: int) -> FrozenPart:
         """Returns which rows are frozen at a data timestamp."""
