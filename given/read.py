@@ -94,74 +94,115 @@ def _given(
     sample: Sample | None,
 ) -> Given:
     """What the usable part of a script gives. Raises NoRow: a table can hold no row."""
-    resolver = Resolver(script)
-    values = Values(resolver, connection)
-    found = Witnesses(resolver, values)
-    witnesses: dict[str, tuple[Witness, ...]] = {}
-    known = {base.table.name: base.table.columns for base in script.tables}
-    behind: dict[str, tuple[str, ...]] = {}
-    definitions: list[Definition] = []
     ordered, circular = in_order(script)
     wrong = {each.name: each.wrong for each in script.unfit.values() if each.wrong} | dict(circular)
-    refused = dict(wrong)
-    clocked = False
-    goals: dict[str, tuple[Goal, ...]] = {}
-    places: dict[str, tuple[str, int]] = {}
-    tables = {base.table.name: base for base in script.tables}
+    resolver = Resolver(script)
+    read = _Read(script, changes, describe, by_duckdb, resolver, Values(resolver, connection), wrong)
     for written in ordered:
         if written.name in circular:
             resolver.known[written.name] = {}
-            continue
-        try:
-            resolved = resolver.resolve(written)
-        except ScriptError as error:
-            refused[written.name] = wrong[written.name] = str(error)
-            resolver.known[written.name] = {}
-            continue
-        values.read(resolved)
-        if written.frozen:
-            values.read(resolver.resolve(frozen_rows(written)))
-        witnesses[written.name] = found.of(resolved)
-        unfit = [script.unfit[name].reason for name in resolved.sources if name in script.unfit]
-        unfit += [f"it reads {name}" for name in resolved.sources if name in refused]
-        described = Described(reason=unfit[0]) if unfit else describe(written, known)
-        definition = defined(resolved, described.columns)
-        text, columns = duckdb_text(resolved.translated), described.columns
-        refusal = values.refusal(written.name, text, columns) if by_duckdb and not described.reason else ""
-        reason = described.reason or refusal or _malformed(definition, known)
-        if reason:
-            refused[written.name] = f"{written.place}: {reason}"
-            continue
-        known[written.name] = described.columns
-        behind[written.name] = tuple(
-            dict.fromkeys(base for name in resolved.sources for base in behind.get(name, (name,)))
-        )
-        definitions.append(definition)
-        places[written.name] = (str(written.place.file), written.line)
-        if not written.view:
-            clocked = clocked or reads_time(definition.query) or text_at(written.frozen, 0) != written.frozen
-            got = {name: changes.get(name, ANY).got for name in behind[written.name]}
-            goals[written.name] = GoalFinder(resolver, values, resolved, tables, got).goals()
-    if not goals:
-        raise NothingToJudge(_nothing(path, script, refused), wrong)
-    given = parents_first(
+        else:
+            read.add(written)
+    if not read.goals:
+        raise NothingToJudge(_nothing(path, script, read.refused), wrong)
+    tables = parents_first(
         [
-            values.given(base, changes.get(base.table.name, ANY), (sample or {}).get(base.table.name))
+            read.values.given(base, changes.get(base.table.name, ANY), (sample or {}).get(base.table.name))
             for base in script.tables
         ]
     )
-    _ensure_whole(path, given, definitions)
+    _ensure_whole(path, tables, read.definitions)
     return Given(
         source=str(path),
-        tables=given,
-        definitions=tuple(definitions),
-        goals=goals,
-        places=places,
-        witnesses=witnesses,
-        refused=refused,
+        tables=tables,
+        definitions=tuple(read.definitions),
+        goals=read.goals,
+        places=read.places,
+        witnesses=read.witnesses,
+        refused=read.refused,
         wrong=frozenset(wrong),
-        **({"begin": BEGIN_US, "tick": TICK_US} if clocked else {}),
+        **({"begin": BEGIN_US, "tick": TICK_US} if read.clocked else {}),
     )
+
+
+class _Read:
+    """What the definitions of a script give; they are added in the order in which they read each other.
+
+    `known`: the columns of each relation that can be read. `behind`: the base tables below a definition.
+    `refused`: why a definition is left out; `wrong`: those of them that the user must correct. `clocked`: a
+    definition reads the time.
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        changes: Mapping[str, Changes],
+        describe: Describe,
+        by_duckdb: bool,
+        resolver: Resolver,
+        values: Values,
+        wrong: dict[str, str],
+    ) -> None:
+        self.unfit = script.unfit
+        self.changes = changes
+        self.describe = describe
+        self.by_duckdb = by_duckdb
+        self.resolver = resolver
+        self.values = values
+        self.wrong = wrong
+        self.refused = dict(wrong)
+        self.found = Witnesses(resolver, values)
+        self.tables = {base.table.name: base for base in script.tables}
+        self.known = {name: base.table.columns for name, base in self.tables.items()}
+        self.behind: dict[str, tuple[str, ...]] = {}
+        self.definitions: list[Definition] = []
+        self.witnesses: dict[str, tuple[Witness, ...]] = {}
+        self.goals: dict[str, tuple[Goal, ...]] = {}
+        self.places: dict[str, tuple[str, int]] = {}
+        self.clocked = False
+
+    def add(self, written: WrittenDefinition) -> None:
+        """Adds a definition, with its witnesses and goals, or the reason why it is refused."""
+        try:
+            resolved = self.resolver.resolve(written)
+        except ScriptError as error:
+            self.refused[written.name] = self.wrong[written.name] = str(error)
+            self.resolver.known[written.name] = {}
+            return
+        self.values.read(resolved)
+        if written.frozen:
+            self.values.read(self.resolver.resolve(frozen_rows(written)))
+        self.witnesses[written.name] = self.found.of(resolved)
+        described = self._described(resolved)
+        columns = described.columns
+        definition = defined(resolved, columns)
+        reason = described.reason or _malformed(definition, self.known)
+        if reason:
+            self.refused[written.name] = f"{written.place}: {reason}"
+            return
+        self.known[written.name] = columns
+        bases = (base for name in resolved.sources for base in self.behind.get(name, (name,)))
+        self.behind[written.name] = tuple(dict.fromkeys(bases))
+        self.definitions.append(definition)
+        self.places[written.name] = (str(written.place.file), written.line)
+        if not written.view:
+            self.clocked |= reads_time(definition.query) or text_at(written.frozen, 0) != written.frozen
+            got = {name: self.changes.get(name, ANY).got for name in self.behind[written.name]}
+            goals = GoalFinder(self.resolver, self.values, resolved, self.tables, got)
+            self.goals[written.name] = goals.goals()
+
+    def _described(self, resolved: Resolved) -> Described:
+        """The columns of a definition, or why it is refused: by what it reads, the engine, or DuckDB."""
+        written = resolved.written
+        unfit = [self.unfit[name].reason for name in resolved.sources if name in self.unfit]
+        unfit += [f"it reads {name}" for name in resolved.sources if name in self.refused]
+        if unfit:
+            return Described(reason=unfit[0])
+        described = self.describe(written, self.known)
+        if described.reason or not self.by_duckdb:
+            return described
+        text = duckdb_text(resolved.translated)
+        return replace(described, reason=self.values.refusal(written.name, text, described.columns))
 
 
 def frozen_rows(written: WrittenDefinition) -> WrittenDefinition:

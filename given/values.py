@@ -247,50 +247,60 @@ class Values:
 
         `sampled`: how often the user's own table has what, by column.
         """
-        said, sampled = changes.values, sampled or {}
-        table = base.table
-        values = [
-            said.get(column.name)
-            or tuple(
-                dict.fromkeys(
-                    (
-                        *self.constants((table.name, column.name)),
-                        *shown(sampled.get(column.name), column.type),
-                        *plain(column.type),
-                    )
-                )
-            )
-            for column in table.columns
-        ]
-        for key in base.keys:
-            if len(key) == 1 and key[0] not in said:
-                position = table.position(key[0])
-                values[position] = more_keys(values[position], table.columns[position].type)
-        domains = [
-            replace(
-                self._checked(base, positions, checks, values),
-                closed=bool(checks) or any(table.columns[n].name in said for n in positions),
-            )
-            for positions, checks in groups(base).items()
-        ]
+        sampled = sampled or {}
         # A document that a CHECK reads is drawn as a whole: its parts alone would not keep the CHECK.
         checked = {name for check in base.checks for name in names_in(check)}
-        parts = self.resolver.parts_of(base, said.keys() | checked)
+        parts = self.resolver.parts_of(base, changes.values.keys() | checked)
         whole = {part.position for part, _ in parts}
-        domains = [domain for domain in domains if not whole & {*domain.positions}]
-        domains += [self._of_part(*each, place) for place, each in enumerate(parts, len(table.columns))]
-        unique = {key[0] for key in base.keys if len(key) == 1}
         domains = [
-            weighted(domain, sampled[name])
-            if len(domain.positions) == 1
-            and domain.positions[0] < len(table.columns)
-            and (name := table.columns[domain.positions[0]].name) in sampled.keys() - unique
-            else domain
-            for domain in domains
+            domain
+            for domain in self._domains(base, changes.values, sampled)
+            if not whole & {*domain.positions}
         ]
+        domains += [self._of_part(*each, place) for place, each in enumerate(parts, len(base.table.columns))]
+        return GivenTable(
+            replace(base.table, promises=self._promises(base, changes)),
+            tuple(domains),
+            changes.rows,
+            tuple(part for part, _ in parts),
+        )
+
+    def _domains(
+        self,
+        base: BaseTable,
+        said: Mapping[str, tuple[Value, ...]],
+        sampled: Mapping[str, Frequencies],
+    ) -> Iterator[ColumnValues]:
+        """The values of the columns of a table, weighted as in the user's own. Raises NoRow.
+
+        `said`: the only values of a column, by its name.
+        """
+        table = base.table
+        unique = {key[0] for key in base.keys if len(key) == 1}
+        values: list[tuple[Value, ...]] = []
+        for column in table.columns:
+            found = said.get(column.name) or self._found(table.name, column, sampled.get(column.name))
+            is_key = column.name in unique and column.name not in said
+            values.append(more_keys(found, column.type) if is_key else found)
+        for positions, checks in groups(base).items():
+            names = [table.columns[n].name for n in positions]
+            closed = bool(checks) or any(name in said for name in names)
+            domain = replace(self._checked(base, positions, checks, values), closed=closed)
+            if len(names) == 1 and names[0] in sampled.keys() - unique:
+                domain = weighted(domain, sampled[names[0]])
+            yield domain
+
+    def _found(self, table: str, column: Column, sampled: Frequencies | None) -> tuple[Value, ...]:
+        """What a column is compared with, what the user's own holds, and plain values of its type."""
+        constants = self.constants((table, column.name))
+        return tuple(dict.fromkeys((*constants, *shown(sampled, column.type), *plain(column.type))))
+
+    def _promises(self, base: BaseTable, changes: Changes) -> Promises:
+        """What all rows of a table and its changes keep."""
+        said = changes.values
         tables = {each.table.name: each for each in self.resolver.script.tables}
-        types = {column.name: column.type for column in table.columns}
-        promises = Promises(
+        types = {column.name: column.type for column in base.table.columns}
+        return Promises(
             keys=base.keys,
             required=tuple(sorted(base.required)),
             foreign=tuple(
@@ -299,15 +309,12 @@ class Values:
             ),
             checks=(
                 *(RowCheck(names_in(check), duckdb_text(check)) for check in base.checks),
-                *(_one_of(column, said[column.name]) for column in table.columns if column.name in said),
+                *(_one_of(column, said[column.name]) for column in base.table.columns if column.name in said),
             ),
             statements=changes.statements,
             updated=changes.updated,
             clock=changes.clock,
             declared=base.primary if all(types[name].kind in IDENTIFYING for name in base.primary) else (),
-        )
-        return GivenTable(
-            replace(table, promises=promises), tuple(domains), changes.rows, tuple(part for part, _ in parts)
         )
 
     def _of_part(self, part: DocumentPart, origin: BaseColumn, place: int) -> ColumnValues:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
@@ -15,7 +15,7 @@ from rich.text import Text
 from campaign.cli import options
 from campaign.cli.terminal import print_json, print_table
 from campaign.compare.comparison import Compared, Disagreement, compare_runs
-from campaign.compare.configuration import configuration
+from campaign.compare.configuration import Configuration, configuration
 from campaign.compare.masking import Mask
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
@@ -104,17 +104,9 @@ def command(
     chosen = (
         stored_scenarios(paths, limits_of(*tiers)) if paths else random_scenarios(drawn, seed, first, number)
     )
-    deadline = None if budget is None else time.monotonic() + budget
     comparison = Comparison(a, b, wanted=len(chosen) if isinstance(chosen, list) else number or 1)
     comparison.definitions_refused |= {} if drawn.given is None else drawn.given.refused
-    try:
-        with left.running() as run_a, right.running() as run_b, options.interruptible():
-            for scenario in chosen:
-                comparison.add(compare_runs(scenario, run_a, run_b, mask))
-                if deadline is not None and time.monotonic() >= deadline:
-                    break
-    except KeyboardInterrupt:
-        comparison.interrupted = True
+    comparison.run(chosen, left, right, mask, budget)
     if as_json:
         print_json(asdict(comparison))
     else:
@@ -155,6 +147,25 @@ class Comparison:
         if not self.refreshes:
             return "undecided: no refresh was compared"
         return ""
+
+    def run(
+        self,
+        scenarios: Iterable[Scenario],
+        left: Configuration,
+        right: Configuration,
+        mask: Mask,
+        budget: float | None,
+    ) -> None:
+        """Compares scenarios, until the budget in seconds is spent or the user interrupts."""
+        deadline = None if budget is None else time.monotonic() + budget
+        try:
+            with left.running() as run_a, right.running() as run_b, options.interruptible():
+                for scenario in scenarios:
+                    self.add(compare_runs(scenario, run_a, run_b, mask))
+                    if deadline is not None and time.monotonic() >= deadline:
+                        break
+        except KeyboardInterrupt:
+            self.interrupted = True
 
     def add(self, compared: Compared) -> None:
         """Adds one scenario."""

@@ -531,6 +531,19 @@ def selection(request: Request) -> list[str]:
     return [*chosen, *(["--exclude", *request["exclude"]] if request.get("exclude") else [])]
 
 
+CONFIG_SHOWN = (
+    "materialized",
+    "unique_key",
+    "incremental_strategy",
+    "event_time",
+    "location",
+    "dbt_valid_to_current",
+    "snapshot_meta_column_names",
+    "meta",
+)
+"""The configuration of a model that the harness reads."""
+
+
 def described(manifest: Any) -> Answer:
     """What the harness needs to know of models, snapshots, seeds, sources and their tests."""
     nodes, tests = [], []
@@ -539,61 +552,54 @@ def described(manifest: Any) -> Answer:
     for node in manifest.nodes.values():
         kind = node.resource_type.value
         if kind in ("model", "snapshot", "seed"):
-            config = node.config.to_dict()
-            nodes.append(
-                {
-                    "id": node.unique_id,
-                    "kind": kind,
-                    "name": node.name,
-                    "package": node.package_name,
-                    "version": getattr(node, "version", None),
-                    "file": node.original_file_path,
-                    "language": getattr(node, "language", "sql"),
-                    "relation": node.relation_name,
-                    "select": "fqn:" + ".".join(node.fqn),
-                    "parents": list(node.depends_on.nodes) if kind != "seed" else [],
-                    "text": getattr(node, "raw_code", ""),
-                    "outside": kind != "seed" and (everywhere or reads_outside(manifest, node, config)),
-                    "config": {
-                        key: config.get(key)
-                        for key in (
-                            "materialized",
-                            "unique_key",
-                            "incremental_strategy",
-                            "event_time",
-                            "location",
-                            "dbt_valid_to_current",
-                            "snapshot_meta_column_names",
-                            "meta",
-                        )
-                    },
-                    "meta": {**(config.get("meta") or {}), **(getattr(node, "meta", None) or {})},
-                }
-            )
+            nodes.append(described_node(manifest, node, kind, everywhere))
         elif kind == "test" and getattr(node, "test_metadata", None) is not None:
             arguments = {k: v for k, v in node.test_metadata.kwargs.items() if isinstance(v, (str, list))}
             parents = [
                 each for each in node.depends_on.nodes if each.startswith(("source.", "seed.", "model."))
             ]
             tests.append({"name": node.test_metadata.name, "arguments": arguments, "parents": parents})
-    sources = [
-        {
-            "id": source.unique_id,
-            "name": f"{source.source_name}.{source.name}",
-            "schema": source.schema,
-            "identifier": source.identifier,
-            "relation": source.relation_name,
-            "schema_relation": source.relation_name.rpartition(".")[0],
-            "clock": getattr(source.config, "event_time", None) or source.loaded_at_field,
-            "columns": {name: column.data_type for name, column in source.columns.items()},
-            "meta": {
-                **((source.config.meta if hasattr(source.config, "meta") else None) or {}),
-                **(source.meta or {}),
-            },
-        }
-        for source in manifest.sources.values()
-    ]
+    sources = [described_source(source) for source in manifest.sources.values()]
     return {"nodes": nodes, "sources": sources, "tests": tests}
+
+
+def described_node(manifest: Any, node: Any, kind: str, everywhere: bool) -> Answer:
+    """A model, a snapshot or a seed. `everywhere`: a hook of the project reads what no trial holds."""
+    config = node.config.to_dict()
+    return {
+        "id": node.unique_id,
+        "kind": kind,
+        "name": node.name,
+        "package": node.package_name,
+        "version": getattr(node, "version", None),
+        "file": node.original_file_path,
+        "language": getattr(node, "language", "sql"),
+        "relation": node.relation_name,
+        "select": "fqn:" + ".".join(node.fqn),
+        "parents": list(node.depends_on.nodes) if kind != "seed" else [],
+        "text": getattr(node, "raw_code", ""),
+        "outside": kind != "seed" and (everywhere or reads_outside(manifest, node, config)),
+        "config": {key: config.get(key) for key in CONFIG_SHOWN},
+        "meta": {**(config.get("meta") or {}), **(getattr(node, "meta", None) or {})},
+    }
+
+
+def described_source(source: Any) -> Answer:
+    """A source: its relation, its columns, and the column that says when a row came."""
+    return {
+        "id": source.unique_id,
+        "name": f"{source.source_name}.{source.name}",
+        "schema": source.schema,
+        "identifier": source.identifier,
+        "relation": source.relation_name,
+        "schema_relation": source.relation_name.rpartition(".")[0],
+        "clock": getattr(source.config, "event_time", None) or source.loaded_at_field,
+        "columns": {name: column.data_type for name, column in source.columns.items()},
+        "meta": {
+            **((source.config.meta if hasattr(source.config, "meta") else None) or {}),
+            **(source.meta or {}),
+        },
+    }
 
 
 def with_tables(manifest: Any, catalogs: list[str]) -> Any:

@@ -387,15 +387,11 @@ def search(
         answers = {id_: {kind: CellOf() for kind in kinds} for id_ in judged}
         pairs = pairs_of(facts, answers, kinds, first.opened["profile"])
         state = Search(facts, limits, pairs, answers, started, progress)
-
-        def opened_runner(number: int) -> Runner:
-            if number == 0:
-                return Runner(first, project, facts.ignored, facts.domains.base)
-            other = stack.enter_context(dbt_process(target))
-            made_ready(other, project.schemas)
-            return Runner(other, project, facts.ignored, facts.domains.base)
-
-        runners = [opened_runner(number) for number in range(limits.workers)]
+        processes = [first]
+        for _ in range(1, limits.workers):
+            processes.append(stack.enter_context(dbt_process(target)))
+            made_ready(processes[-1], project.schemas)
+        runners = [Runner(dbt, project, facts.ignored, facts.domains.base) for dbt in processes]
         with ThreadPoolExecutor(limits.workers) as pool:
             try:
                 list(pool.map(state.work, runners))

@@ -289,8 +289,8 @@ class Theory:
     def encoding(self) -> Iterator[Claim]:
         """The vertices of the DSG: what a vertex of a derived version is connected with, by its sources'."""
         z3, h = self.z3, self.history
-        (v, s, b, n), (t, k) = self.constants("v s b n"), self.constants("t k", self.txn)
-        laws, boolean = self.laws(h), z3.BoolSort()
+        (v, s, b, n), (t,) = self.constants("v s b n"), self.constants("t", self.txn)
+        laws = self.laws(h)
 
         def installer(one: Formula, who: Formula) -> Formula:
             return z3.And(h.installed(one), h.by(one) == who)
@@ -299,7 +299,7 @@ class Theory:
             return z3.Exists([n], z3.And(h.following(one, n), h.by(n) == who))
 
         for name, of_base in (("behind", installer), ("missed", next_installer)):
-            vertex = z3.Function(f"vertex {name}", self.version, self.txn, boolean)
+            vertex = z3.Function(f"vertex {name}", self.version, self.txn, z3.BoolSort())
 
             def due(one: Formula, who: Formula, of: Callable[..., Formula] = of_base) -> Formula:
                 return z3.Exists([b], z3.And(h.behind(one, b), of(b, who)))
@@ -317,7 +317,13 @@ class Theory:
             title = f"the vertex `{name}` of a version is connected with"
             yield Claim(f"{title} all that it must be", step, z3.Implies(due(v, t), vertex(v, t)))
             yield Claim(f"{title} nothing else", step, z3.Implies(vertex(v, t), due(v, t)))
-        carried = z3.Function("carried", self.version, self.txn, boolean)
+
+    def carried(self) -> Iterator[Claim]:
+        """The transactions that the encoding carries along a version, and so what a reader has of its own."""
+        z3, h = self.z3, self.history
+        (v, s, b), (t, k) = self.constants("v s b"), self.constants("t k", self.txn)
+        laws = self.laws(h)
+        carried = z3.Function("carried", self.version, self.txn, z3.BoolSort())
         own = z3.Or(z3.And(z3.Not(h.derived(s)), h.by(s) == t), z3.And(h.derived(s), carried(s, t)))
         step = {
             **laws,
@@ -354,6 +360,7 @@ class Theory:
         yield from self.moved_past_events()
         yield from self.corollary_2()
         yield from self.encoding()
+        yield from self.carried()
 
     def shown(self, claim: Claim, without: str = "") -> Shown:
         """Tells whether a claim follows from its laws; `without`: a law that is left out.
