@@ -16,26 +16,9 @@ from typing import Any
 
 from dynamic_tables.differentiate.row_id import RowIds
 from dynamic_tables.errors import UnsupportedError
+from dynamic_tables.plan import nodes
 from dynamic_tables.plan.branches import Met, unrecorded
 from dynamic_tables.plan.expressions import Col
-from dynamic_tables.plan.nodes import (
-    ACTION,
-    ROW_ID,
-    Aggregate,
-    Distinct,
-    Explode,
-    Filter,
-    Join,
-    Limit,
-    Mark,
-    Plan,
-    Project,
-    Scan,
-    SemiJoin,
-    SetOperation,
-    Values,
-    Window,
-)
 from dynamic_tables.plan.time import holds_time
 from dynamic_tables.plan.types import STRING
 
@@ -47,10 +30,10 @@ class At(Enum):
     T1 = "t1"
 
 
-StateRule = Callable[[Any, At, bool, "Differentiation"], Plan]
+StateRule = Callable[[Any, At, bool, "Differentiation"], nodes.Plan]
 """(node, end, whether to add `$ROW_ID`, recursion) -> the node's rows at that end."""
 
-DeltaRule = Callable[[Any, bool, "Differentiation"], Plan]
+DeltaRule = Callable[[Any, bool, "Differentiation"], nodes.Plan]
 """(node, whether to add `$ROW_ID`, recursion) -> the node's changes: its columns, `$ACTION` [, `$ROW_ID`].
 
 The changes may hold a DELETE and an INSERT of equal rows; `changes.consolidate` removes them at the root.
@@ -72,32 +55,32 @@ class OperatorRule:
     source: str
 
 
-OPERATOR_NAMES: Mapping[type[Plan], str] = {
-    Scan: "scan",
-    Values: "constant row",
-    Project: "projection",
-    Filter: "filter",
-    Distinct: "distinct",
-    Mark: "mark join",
-    Window: "window",
-    Limit: "limit",
-    Explode: "explode",
+OPERATOR_NAMES: Mapping[type[nodes.Plan], str] = {
+    nodes.Scan: "scan",
+    nodes.Values: "constant row",
+    nodes.Project: "projection",
+    nodes.Filter: "filter",
+    nodes.Distinct: "distinct",
+    nodes.Mark: "mark join",
+    nodes.Window: "window",
+    nodes.Limit: "limit",
+    nodes.Explode: "explode",
 }
 """The operators whose nodes have one name each."""
 
 
-def operator_of(plan: Plan) -> str:
+def operator_of(plan: nodes.Plan) -> str:
     """Returns the name of a node's operator in the registry and in messages."""
     match plan:
-        case Join(kind, _, _, _):
+        case nodes.Join(kind, _, _, _):
             return kind.value
-        case SetOperation():
+        case nodes.SetOperation():
             return plan.operator
-        case Project(_, items) if any(holds_time(expr) for _, expr in items):
+        case nodes.Project(_, items) if any(holds_time(expr) for _, expr in items):
             return "passing time"
-        case Aggregate(_, keys, _):
+        case nodes.Aggregate(_, keys, _):
             return "grouped aggregation" if keys else "scalar aggregation"
-        case SemiJoin(_, _, _, anti):
+        case nodes.SemiJoin(_, _, _, anti):
             return "anti join" if anti else "semi join"
         case _:
             return OPERATOR_NAMES.get(type(plan), type(plan).__name__)
@@ -120,24 +103,24 @@ class Differentiation:
     met: Met = unrecorded
     """Receives each branch that a rule for changes takes."""
     # Keyed by `id` of a node: nodes compare by identity, and the query that is differentiated keeps them.
-    states: dict[tuple[int, At, bool], Plan] = field(default_factory=dict)
-    deltas: dict[tuple[int, bool], Plan] = field(default_factory=dict)
+    states: dict[tuple[int, At, bool], nodes.Plan] = field(default_factory=dict)
+    deltas: dict[tuple[int, bool], nodes.Plan] = field(default_factory=dict)
 
-    def rule(self, plan: Plan) -> OperatorRule:
+    def rule(self, plan: nodes.Plan) -> OperatorRule:
         """Returns the rule of a node. Raises UnsupportedError if its operator has none."""
         rule = self.operators.get(operator_of(plan))
         if rule is None:
             raise UnsupportedError(operator_of(plan), "no differentiation rule")
         return rule
 
-    def state(self, plan: Plan, at: At, ids: bool) -> Plan:
+    def state(self, plan: nodes.Plan, at: At, ids: bool) -> nodes.Plan:
         """Returns the rows of a node at one end of the interval; with `ids`, `$ROW_ID` is added."""
         key = (id(plan), at, ids)
         if key not in self.states:
             self.states[key] = self.rule(plan).state(plan, at, ids, self)
         return self.states[key]
 
-    def delta(self, plan: Plan, ids: bool) -> Plan:
+    def delta(self, plan: nodes.Plan, ids: bool) -> nodes.Plan:
         """Returns the changes of a node between t0 and t1; with `ids`, `$ROW_ID` is added."""
         key = (id(plan), ids)
         if key not in self.deltas:
@@ -145,8 +128,8 @@ class Differentiation:
         return self.deltas[key]
 
 
-ID = Col(ROW_ID, STRING)
-ACT = Col(ACTION, STRING)
+ID = Col(nodes.ROW_ID, STRING)
+ACT = Col(nodes.ACTION, STRING)
 
 
 CONTENTS = "contents@t0"

@@ -10,23 +10,12 @@ from __future__ import annotations
 from dynamic_tables.differentiate.differentiation import CONTENTS, ID, At, Differentiation
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.differentiate.outer_join import both_ends, marked
+from dynamic_tables.plan import nodes
 from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.expressions import Col, SortKey
-from dynamic_tables.plan.nodes import (
-    DELETE,
-    INSERT,
-    ROW_ID,
-    BoundQuery,
-    Filter,
-    Leaf,
-    Limit,
-    Plan,
-    Project,
-    UnionAll,
-)
 
 
-def state_limit(node: Limit, at: At, ids: bool, d: Differentiation) -> Plan:
+def state_limit(node: nodes.Limit, at: At, ids: bool, d: Differentiation) -> nodes.Plan:
     """Returns the first rows at one end; their ids pass through.
 
     Rows that are equal in all keys of the order (ties) are taken in the order of their ids. So a later
@@ -34,13 +23,13 @@ def state_limit(node: Limit, at: At, ids: bool, d: Differentiation) -> Plan:
     """
     if not d.identified:
         # Without row ids nothing is compared with later contents: any of the tied rows is right.
-        return Limit(d.state(node.child, at, False), node.order, node.count, node.offset)
+        return nodes.Limit(d.state(node.child, at, False), node.order, node.count, node.offset)
     order = (*node.order, SortKey(ID))
-    rows = Limit(d.state(node.child, at, True), order, node.count, node.offset)
-    return rows if ids else Project(rows, same(node))
+    rows = nodes.Limit(d.state(node.child, at, True), order, node.count, node.offset)
+    return rows if ids else nodes.Project(rows, same(node))
 
 
-def delta_limit(node: Limit, ids: bool, d: Differentiation) -> Plan:
+def delta_limit(node: nodes.Limit, ids: bool, d: Differentiation) -> nodes.Plan:
     """Returns the first rows at t0 as DELETE and at t1 as INSERT; rows that stay cancel at the root.
 
     What is left are the rows that come in or go out, and rows whose sum of doubles was added in another order
@@ -52,17 +41,17 @@ def delta_limit(node: Limit, ids: bool, d: Differentiation) -> Plan:
     return both_ends(lambda at: d.state(node, at, ids))
 
 
-def on_top(plan: Plan) -> Limit | None:
+def on_top(plan: nodes.Plan) -> nodes.Limit | None:
     """Returns the LIMIT at the top of a query, or None.
 
     Only projections and filters may stand above it.
     """
-    while isinstance(plan, Project | Filter):
+    while isinstance(plan, nodes.Project | nodes.Filter):
         plan = plan.child
-    return plan if isinstance(plan, Limit) else None
+    return plan if isinstance(plan, nodes.Limit) else None
 
 
-def delta_of_contents(query: BoundQuery, top: Limit, d: Differentiation) -> Plan:
+def delta_of_contents(query: nodes.BoundQuery, top: nodes.Limit, d: Differentiation) -> nodes.Plan:
     """Returns the changes of a query with a LIMIT on top: the stored rows as DELETE, those at t1 as INSERT.
 
     The stored rows are the first rows at t0 (delayed view semantics), so these are not computed once more.
@@ -70,6 +59,8 @@ def delta_of_contents(query: BoundQuery, top: Limit, d: Differentiation) -> Plan
     d.met(Branch.LIMIT_ON_TOP_OFFSET if top.offset else Branch.LIMIT_ON_TOP)
     if top.free:
         d.met(Branch.LIMIT_OF_TIES)
-    stored = Leaf(CONTENTS, (*((name, Col(name, type_)) for name, type_ in query.schema), (ROW_ID, ID)))
-    now = Project(d.state(query.plan, At.T1, True), query.outputs + id_item(True))
-    return UnionAll((marked(stored, DELETE), marked(now, INSERT)))
+    stored = nodes.Leaf(
+        CONTENTS, (*((name, Col(name, type_)) for name, type_ in query.schema), (nodes.ROW_ID, ID))
+    )
+    now = nodes.Project(d.state(query.plan, At.T1, True), query.outputs + id_item(True))
+    return nodes.UnionAll((marked(stored, nodes.DELETE), marked(now, nodes.INSERT)))

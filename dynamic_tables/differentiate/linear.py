@@ -8,105 +8,95 @@ its state rule.
 from __future__ import annotations
 
 from dynamic_tables.differentiate.differentiation import ACT, ID, At, Differentiation, leaf_name
+from dynamic_tables.plan import nodes
 from dynamic_tables.plan.expressions import FALSE, Col, Expr, text
-from dynamic_tables.plan.nodes import (
-    ACTION,
-    INSERT,
-    ROW_ID,
-    Filter,
-    Leaf,
-    Plan,
-    Project,
-    Scan,
-    UnionAll,
-    Values,
-    columns,
-)
 
 
-def same(plan: Plan) -> tuple[tuple[str, Expr], ...]:
+def same(plan: nodes.Plan) -> tuple[tuple[str, Expr], ...]:
     """Returns projection items that pass on the columns of a node unchanged."""
-    return tuple((column.name, column) for column in columns(plan))
+    return tuple((column.name, column) for column in nodes.columns(plan))
 
 
 def id_item(ids: bool, expr: Expr = ID) -> tuple[tuple[str, Expr], ...]:
     """Returns the projection item for `$ROW_ID` if `ids`, else no item."""
-    return ((ROW_ID, expr),) if ids else ()
+    return ((nodes.ROW_ID, expr),) if ids else ()
 
 
-def state_scan(node: Scan, at: At, ids: bool, _: Differentiation) -> Plan:
+def state_scan(node: nodes.Scan, at: At, ids: bool, _: Differentiation) -> nodes.Plan:
     """Returns the rows of a source at one end of the interval."""
-    return Leaf(leaf_name(node.source, at), node.columns + (((ROW_ID, ID),) if ids else ()))
+    return nodes.Leaf(leaf_name(node.source, at), node.columns + (((nodes.ROW_ID, ID),) if ids else ()))
 
 
-def delta_scan(node: Scan, ids: bool, _: Differentiation) -> Plan:
+def delta_scan(node: nodes.Scan, ids: bool, _: Differentiation) -> nodes.Plan:
     """Returns the changes of a source: old and new images, captured between its versions at t0 and t1."""
-    extra: tuple[tuple[str, Col], ...] = ((ACTION, ACT),)
-    return Leaf(leaf_name(node.source, None), node.columns + extra + (((ROW_ID, ID),) if ids else ()))
+    extra: tuple[tuple[str, Col], ...] = ((nodes.ACTION, ACT),)
+    return nodes.Leaf(
+        leaf_name(node.source, None), node.columns + extra + (((nodes.ROW_ID, ID),) if ids else ())
+    )
 
 
-def state_values(node: Values, at: At, ids: bool, _: Differentiation) -> Plan:
+def state_values(node: nodes.Values, at: At, ids: bool, _: Differentiation) -> nodes.Plan:
     """Returns the row that a query writes out, such as that of SELECT 1.
 
     The binder makes a UNION ALL of several constant rows, so here is only one, and its id is a constant.
     """
-    return Project(node, same(node) + id_item(ids, text("v"))) if ids else node
+    return nodes.Project(node, same(node) + id_item(ids, text("v"))) if ids else node
 
 
-def delta_values(node: Values, ids: bool, _: Differentiation) -> Plan:
+def delta_values(node: nodes.Values, ids: bool, _: Differentiation) -> nodes.Plan:
     """Returns no changes, because constants never change; the plan only gives the columns."""
-    row = Project(node, (*same(node), (ACTION, text(INSERT)), *id_item(ids, text("v"))))
-    return Filter(row, FALSE)
+    row = nodes.Project(node, (*same(node), (nodes.ACTION, text(nodes.INSERT)), *id_item(ids, text("v"))))
+    return nodes.Filter(row, FALSE)
 
 
-def state_project(node: Project, at: At, ids: bool, d: Differentiation) -> Plan:
+def state_project(node: nodes.Project, at: At, ids: bool, d: Differentiation) -> nodes.Plan:
     """Returns pi(Q) at one end of the interval; row ids pass through."""
-    return Project(d.state(node.child, at, ids), node.items + id_item(ids))
+    return nodes.Project(d.state(node.child, at, ids), node.items + id_item(ids))
 
 
-def delta_project(node: Project, ids: bool, d: Differentiation) -> Plan:
+def delta_project(node: nodes.Project, ids: bool, d: Differentiation) -> nodes.Plan:
     """Returns Delta pi(Q) = pi(Delta Q) (DVS paper, section 5.5).
 
     Both images of an update are projected; if they become equal, they cancel at the root.
     """
-    return Project(d.delta(node.child, ids), (*node.items, (ACTION, ACT), *id_item(ids)))
+    return nodes.Project(d.delta(node.child, ids), (*node.items, (nodes.ACTION, ACT), *id_item(ids)))
 
 
-def state_filter(node: Filter, at: At, ids: bool, d: Differentiation) -> Plan:
+def state_filter(node: nodes.Filter, at: At, ids: bool, d: Differentiation) -> nodes.Plan:
     """Returns sigma_p(Q) at one end of the interval; row ids pass through."""
-    return Filter(d.state(node.child, at, ids), node.predicate)
+    return nodes.Filter(d.state(node.child, at, ids), node.predicate)
 
 
-def delta_filter(node: Filter, ids: bool, d: Differentiation) -> Plan:
+def delta_filter(node: nodes.Filter, ids: bool, d: Differentiation) -> nodes.Plan:
     """Returns Delta sigma_p(Q) = sigma_p(Delta Q) (DVS paper, section 5.5).
 
     A predicate that reads only the row itself commutes with the change set: of an update that makes it
     true or false, only the INSERT or only the DELETE remains.
     """
-    return Filter(d.delta(node.child, ids), node.predicate)
+    return nodes.Filter(d.delta(node.child, ids), node.predicate)
 
 
-def state_union_all(node: UnionAll, at: At, ids: bool, d: Differentiation) -> Plan:
+def state_union_all(node: nodes.UnionAll, at: At, ids: bool, d: Differentiation) -> nodes.Plan:
     """Returns the rows of all branches.
 
     A row id gets the number of the branch as a prefix: two branches may read one table, and then a row of it
     has the same id in both.
     """
-    return UnionAll(
+    return nodes.UnionAll(
         tuple(
-            Project(d.state(branch, at, ids), same(branch) + id_item(ids, d.row_ids.branch(number, ID)))
+            nodes.Project(d.state(branch, at, ids), same(branch) + id_item(ids, d.row_ids.branch(number, ID)))
             for number, branch in enumerate(node.branches)
         )
     )
 
 
-def delta_union_all(node: UnionAll, ids: bool, d: Differentiation) -> Plan:
+def delta_union_all(node: nodes.UnionAll, ids: bool, d: Differentiation) -> nodes.Plan:
     """Returns Delta (Q1 + Q2) = Delta Q1 + Delta Q2 (DVS paper, section 5.5)."""
-    return UnionAll(
+    return nodes.UnionAll(
         tuple(
-            Project(
+            nodes.Project(
                 d.delta(branch, ids),
-                (*same(branch), (ACTION, ACT), *id_item(ids, d.row_ids.branch(number, ID))),
+                (*same(branch), (nodes.ACTION, ACT), *id_item(ids, d.row_ids.branch(number, ID))),
             )
             for number, branch in enumerate(node.branches)
         )

@@ -18,20 +18,10 @@ from dataclasses import replace
 from dynamic_tables.differentiate.differentiation import At, Differentiation
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.differentiate.outer_join import both_ends
+from dynamic_tables.plan import nodes
 from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, SortKey, Win, boolean, conjunction
 from dynamic_tables.plan.functions import CASE, CAST
-from dynamic_tables.plan.nodes import (
-    Aggregate,
-    Filter,
-    Join,
-    JoinKind,
-    Plan,
-    Project,
-    Scan,
-    SemiJoin,
-    Window,
-)
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, INTEGRAL, MAX_PRECISION, Kind, Type
 
 ORDERED = frozenset({*INTEGRAL, Kind.DECIMAL, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
@@ -49,10 +39,10 @@ FIRST = "$FIRST"
 NULLS = "$NULLS"
 """The column that is true where the order's first key is NULL in a changed row of a partition."""
 
-Windowed = Callable[[Window, Plan, bool], Plan]
+Windowed = Callable[[nodes.Window, nodes.Plan, bool], nodes.Plan]
 
 
-def looks_back(node: Window) -> bool:
+def looks_back(node: nodes.Window) -> bool:
     """Tells whether computing only the tails is exact, and cheaper than whole partitions.
 
     The input is read once more than for whole partitions (for the rows before the tail). So it must be a
@@ -66,10 +56,10 @@ def looks_back(node: Window) -> bool:
     return calls[0].order[0].expr.type.kind in ORDERED and all(map(_continues, calls))
 
 
-def _is_stored(plan: Plan) -> bool:
-    while isinstance(plan, Project | Filter):
+def _is_stored(plan: nodes.Plan) -> bool:
+    while isinstance(plan, nodes.Project | nodes.Filter):
         plan = plan.child
-    return isinstance(plan, Scan)
+    return isinstance(plan, nodes.Scan)
 
 
 def _continues(call: Win) -> bool:
@@ -98,7 +88,7 @@ def _has_room(type_: Type) -> bool:
     return type_.kind is Kind.DECIMAL and type_.precision < MAX_PRECISION
 
 
-def delta_of_tails(node: Window, ids: bool, d: Differentiation, windowed: Windowed) -> Plan:
+def delta_of_tails(node: nodes.Window, ids: bool, d: Differentiation, windowed: Windowed) -> nodes.Plan:
     """Returns the tails of the affected partitions, at t0 as DELETE and at t1 as INSERT.
 
     `windowed`: the function that computes window functions over rows with ids; an argument, because `window`
@@ -111,17 +101,17 @@ def delta_of_tails(node: Window, ids: bool, d: Differentiation, windowed: Window
     before = _before(node, d.state(node.child, At.T1, False), starts)
     shown = same(node)
 
-    def tail(at: At) -> Plan:
+    def tail(at: At) -> nodes.Plan:
         rows = cut(node, d.state(node.child, at, True), starts)
         fresh = windowed(replace(node, calls=tuple((_of_tail(n), c) for n, c in node.calls)), rows, True)
         continued = {name: _continued(name, call) for name, call in node.calls}
         items = tuple((name, continued.get(name, value)) for name, value in shown)
-        return Project(_beside(node, fresh, before), items + id_item(ids))
+        return nodes.Project(_beside(node, fresh, before), items + id_item(ids))
 
     return both_ends(tail)
 
 
-def branches_of(node: Window) -> Iterator[Branch]:
+def branches_of(node: nodes.Window) -> Iterator[Branch]:
     """Yields the branches that the tails of a node take."""
     yield Branch.WINDOW_TAIL if node.partition else Branch.WINDOW_TAIL_OF_ALL
     if node.calls[0][1].order[0].descending:
@@ -137,7 +127,7 @@ def branches_of(node: Window) -> Iterator[Branch]:
             yield Branch.RUNNING_COUNT if aggregate.name == "COUNT" else Branch.RUNNING_EXTREME
 
 
-def starts_of(node: Window, d: Differentiation) -> Plan:
+def starts_of(node: nodes.Window, d: Differentiation) -> nodes.Plan:
     """Returns one row for each affected partition: its keys, and where its tail begins.
 
     A NULL key of the order has a column of its own (`NULLS`), because MIN and MAX leave NULL out, and NULL is
@@ -146,20 +136,22 @@ def starts_of(node: Window, d: Differentiation) -> Plan:
     order = node.calls[0][1].order[0]
     null = Agg("MAX", boolean("is null", order.expr), False, BOOLEAN)
     first = Agg("MAX" if order.descending else "MIN", order.expr, False, order.expr.type)
-    return Aggregate(
+    return nodes.Aggregate(
         d.delta(node.child, False),
         tuple((f"$KEY{i}", key) for i, key in enumerate(node.partition)),
         ((FIRST, first), (NULLS, null)),
     )
 
 
-def cut(node: Window, rows: Plan, starts: Plan, *, anti: bool = False) -> Plan:
+def cut(node: nodes.Window, rows: nodes.Plan, starts: nodes.Plan, *, anti: bool = False) -> nodes.Plan:
     """Returns the rows of affected partitions that are in the tail; with `anti`, those before the tail."""
     tail = boolean("is true", _in_tail(node.calls[0][1].order[0]))
-    return SemiJoin(rows, starts, conjunction((*_same_keys(node), boolean("not", tail) if anti else tail)))
+    return nodes.SemiJoin(
+        rows, starts, conjunction((*_same_keys(node), boolean("not", tail) if anti else tail))
+    )
 
 
-def _same_keys(node: Window) -> tuple[Expr, ...]:
+def _same_keys(node: nodes.Window) -> tuple[Expr, ...]:
     return tuple(
         boolean("is not distinct from", key, Col(f"$KEY{i}", key.type))
         for i, key in enumerate(node.partition)
@@ -184,27 +176,27 @@ def _of_before(name: str) -> str:
     return f"$BEFORE_{name}"
 
 
-def _before(node: Window, rows: Plan, starts: Plan) -> Plan:
+def _before(node: nodes.Window, rows: nodes.Plan, starts: nodes.Plan) -> nodes.Plan:
     """Returns the aggregates over the rows before the tail, one row for each partition that has such rows."""
     aggregates = tuple((_of_before(name), _aggregate(call)) for name, call in node.calls)
     keys = tuple((f"$BEFORE{i}", key) for i, key in enumerate(node.partition))
-    return Aggregate(cut(node, rows, starts, anti=True), keys, aggregates)
+    return nodes.Aggregate(cut(node, rows, starts, anti=True), keys, aggregates)
 
 
 def _aggregate(call: Win) -> Agg:
     return call.function if isinstance(call.function, Agg) else Agg("COUNT", None, False, BIGINT)
 
 
-def _beside(node: Window, tail: Plan, before: Plan) -> Plan:
+def _beside(node: nodes.Window, tail: nodes.Plan, before: nodes.Plan) -> nodes.Plan:
     """Returns each row of a tail, joined with the aggregates of the rows before the tail."""
     if not node.partition:
         # An aggregate without keys always has one row, so the cross join loses nothing.
-        return Join(JoinKind.CROSS, tail, before, None)
+        return nodes.Join(nodes.JoinKind.CROSS, tail, before, None)
     on = conjunction(
         boolean("is not distinct from", key, Col(f"$BEFORE{i}", key.type))
         for i, key in enumerate(node.partition)
     )
-    return Join(JoinKind.LEFT, tail, before, on)
+    return nodes.Join(nodes.JoinKind.LEFT, tail, before, on)
 
 
 def _continued(name: str, call: Win) -> Expr:

@@ -18,29 +18,8 @@ from campaign.verify.unbounded.joins import joined, matched
 from campaign.verify.unbounded.keys import IdOrder, groups, key_of
 from campaign.verify.unbounded.orders import limited, windowed
 from campaign.verify.unbounded.terms import both, greater, less
+from dynamic_tables.plan import nodes
 from dynamic_tables.plan.expressions import Col
-from dynamic_tables.plan.nodes import (
-    Aggregate,
-    Distinct,
-    ExceptAll,
-    Explode,
-    Filter,
-    IntersectAll,
-    Join,
-    Leaf,
-    Limit,
-    Mark,
-    Numbered,
-    Plan,
-    Project,
-    Scan,
-    SemiJoin,
-    UnionAll,
-    Values,
-    Window,
-    children_first,
-    columns,
-)
 
 
 @dataclass(slots=True)
@@ -49,26 +28,26 @@ class Interpreter:
 
     leaves: Mapping[str, Bag]
     ids: IdOrder
-    done: dict[int, tuple[Plan, Bag]] = field(default_factory=dict)
+    done: dict[int, tuple[nodes.Plan, Bag]] = field(default_factory=dict)
 
-    def rows(self, plan: Plan) -> Bag:
+    def rows(self, plan: nodes.Plan) -> Bag:
         """Returns the rows of a plan. Raises NotExpressibleError."""
-        for node in children_first(plan):
+        for node in nodes.children_first(plan):
             if id(node) not in self.done:
                 self.done[id(node)] = (node, self._node(node))
         return self.done[id(plan)][1]
 
-    def _of(self, plan: Plan) -> Bag:
+    def _of(self, plan: nodes.Plan) -> Bag:
         return self.done[id(plan)][1]
 
-    def _node(self, plan: Plan) -> Bag:
-        names = tuple(column.name for column in columns(plan))
+    def _node(self, plan: nodes.Plan) -> Bag:
+        names = tuple(column.name for column in nodes.columns(plan))
         match plan:
-            case Scan(source, pairs) | Leaf(source, pairs):
+            case nodes.Scan(source, pairs) | nodes.Leaf(source, pairs):
                 return _renamed(self._leaf(source), pairs)
-            case Values(_, rows):
+            case nodes.Values(_, rows):
                 return Bag(names, tuple(Alike(tuple(map(of, row))) for row in rows))
-            case Project(child, items):
+            case nodes.Project(child, items):
                 below = self._of(child)
                 made = (
                     one
@@ -76,51 +55,51 @@ class Interpreter:
                     for one in with_cells(entry, [evaluate(expr, below, entry) for _, expr in items])
                 )
                 return Bag(names, tuple(made))
-            case Filter(child, predicate):
+            case nodes.Filter(child, predicate):
                 below = self._of(child)
                 kept = (entry.only(holds(predicate, below, entry)) for entry in below.entries)
                 return Bag(names, _some(kept))
-            case Explode():
+            case nodes.Explode():
                 return self._exploded(plan, names)
-            case UnionAll(branches):
+            case nodes.UnionAll(branches):
                 return Bag(names, tuple(e for b in branches for e in _in_order(self._of(b), names).entries))
             case _:
                 return self._of_many_rows(plan, names)
 
     def _of_many_rows(
         self,
-        plan: Join
-        | SemiJoin
-        | Mark
-        | ExceptAll
-        | IntersectAll
-        | Distinct
-        | Aggregate
-        | Numbered
-        | Window
-        | Limit,
+        plan: nodes.Join
+        | nodes.SemiJoin
+        | nodes.Mark
+        | nodes.ExceptAll
+        | nodes.IntersectAll
+        | nodes.Distinct
+        | nodes.Aggregate
+        | nodes.Numbered
+        | nodes.Window
+        | nodes.Limit,
         names: tuple[str, ...],
     ) -> Bag:
         """Returns the rows of a node whose rows do not follow from one row below each."""
         match plan:
-            case Join(kind, left, right, on):
+            case nodes.Join(kind, left, right, on):
                 return joined(kind, self._of(left), self._of(right), on)
-            case SemiJoin(left, right, on, anti):
+            case nodes.SemiJoin(left, right, on, anti):
                 return matched(self._of(left), self._of(right), on, anti=anti)
-            case Mark():
+            case nodes.Mark():
                 return self._marked(plan, names)
-            case ExceptAll(branches) | IntersectAll(branches):
+            case nodes.ExceptAll(branches) | nodes.IntersectAll(branches):
                 sides = [_in_order(self._of(branch), names) for branch in branches]
-                return _copies(sides[0], sides[1], difference=isinstance(plan, ExceptAll))
-            case Distinct(child):
-                return aggregate(self._of(child), [(c.name, c) for c in columns(child)], ())
-            case Aggregate(child, keys, aggregates):
+                return _copies(sides[0], sides[1], difference=isinstance(plan, nodes.ExceptAll))
+            case nodes.Distinct(child):
+                return aggregate(self._of(child), [(c.name, c) for c in nodes.columns(child)], ())
+            case nodes.Aggregate(child, keys, aggregates):
                 return aggregate(self._of(child), keys, aggregates)
-            case Numbered(child, partition, _):
+            case nodes.Numbered(child, partition, _):
                 return _numbered(self._of(child), [e.name for e in partition if isinstance(e, Col)], names)
-            case Window(child, calls):
+            case nodes.Window(child, calls):
                 return windowed(self._of(child), calls, self.ids)
-            case Limit(child, order, count, offset):
+            case nodes.Limit(child, order, count, offset):
                 return limited(self._of(child), order, count, offset, self.ids)
             case _:
                 assert_never(plan)
@@ -130,7 +109,7 @@ class Interpreter:
             raise NotExpressibleError(f"the rows of {name}")
         return self.leaves[name]
 
-    def _marked(self, plan: Mark, names: tuple[str, ...]) -> Bag:
+    def _marked(self, plan: nodes.Mark, names: tuple[str, ...]) -> Bag:
         left, right = self._of(plan.left), self._of(plan.right)
         members = matched(left, right, plan.on, anti=False)
         rest = matched(left, right, plan.on, anti=True)
@@ -144,7 +123,7 @@ class Interpreter:
             names, tuple(replace(e, cells=(*e.cells, mark)) for bag, mark in marked for e in bag.entries)
         )
 
-    def _exploded(self, plan: Explode, names: tuple[str, ...]) -> Bag:
+    def _exploded(self, plan: nodes.Explode, names: tuple[str, ...]) -> Bag:
         below, made = self._of(plan.child), []
         for entry in below.entries:
             array = evaluate(plan.array, below, entry)

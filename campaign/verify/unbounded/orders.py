@@ -9,22 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from campaign.verify.unbounded import terms
 from campaign.verify.unbounded.aggregates import value_of
 from campaign.verify.unbounded.bags import Alike, Bag
 from campaign.verify.unbounded.cells import NULL, Cell, NotExpressibleError, Text, merged, same_cells, where
 from campaign.verify.unbounded.counts import ONE, Count, summed
 from campaign.verify.unbounded.expressions import evaluate
 from campaign.verify.unbounded.keys import IdOrder, Keyed, buckets, key_of
-from campaign.verify.unbounded.terms import (
-    Number,
-    Truth,
-    both,
-    either,
-    greater,
-    less,
-    negated,
-    total,
-)
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Frame, SortKey, Win
 from dynamic_tables.plan.nodes import ROW_ID
 
@@ -48,19 +39,19 @@ class _Ordered:
     ids: IdOrder
     known: dict[object, Count] = field(default_factory=dict)
 
-    def together(self, one: int, other: int) -> Truth:
+    def together(self, one: int, other: int) -> terms.Truth:
         """Whether two rows are in one partition."""
         return same_cells(self.partitions[one][1], self.partitions[other][1])
 
-    def before(self, one: int, other: int) -> Truth:
+    def before(self, one: int, other: int) -> terms.Truth:
         """Whether a row comes before another one by the keys alone."""
         conditions, equal_so_far = [], [True]
         for key, a, b in zip(self.keys, self.rows[one].order, self.rows[other].order, strict=True):
-            conditions.append(both(*equal_so_far, _first(key, a, b)))
+            conditions.append(terms.both(*equal_so_far, _first(key, a, b)))
             equal_so_far.append(same_cells((a,), (b,)))
-        return either(conditions)
+        return terms.either(conditions)
 
-    def tied(self, one: int, other: int) -> Truth:
+    def tied(self, one: int, other: int) -> terms.Truth:
         """Whether two rows are equal in the keys."""
         return same_cells(self.rows[one].order, self.rows[other].order)
 
@@ -70,7 +61,7 @@ class _Ordered:
         fixed = all(cell.known for cell in self.partitions[number][1])
         if not fixed or key not in self.known:
             self.known[key] = summed(
-                row.entry.all_rows.only(both(self.together(other, number), self.before(other, number)))
+                row.entry.all_rows.only(terms.both(self.together(other, number), self.before(other, number)))
                 for other, row in enumerate(self.rows)
             )
         return self.known[key]
@@ -81,28 +72,28 @@ class _Ordered:
         if row.row_id is None:
             raise NotExpressibleError("rows that are equal in an order have no ids")
         for other, each in enumerate(self.rows):
-            condition = both(self.together(other, number), self.tied(other, number))
+            condition = terms.both(self.together(other, number), self.tied(other, number))
             if condition is not False:
                 assert each.row_id is not None
                 if each.entry.varies:
                     raise NotExpressibleError("rows at given places of one order are put into another")
                 yield other, self.ids.before(each.entry, each.row_id, row.entry, row.row_id).only(condition)
 
-    def place(self, number: int) -> Number:
+    def place(self, number: int) -> terms.Number:
         """Returns how many rows come before a row."""
         return summed((self.rows_before(number), *(count for _, count in self.lesser_ids(number)))).value
 
 
-def _first(key: SortKey, a: Cell, b: Cell) -> Truth:
+def _first(key: SortKey, a: Cell, b: Cell) -> terms.Truth:
     for cell in (a, b):
         if cell.null is not True and isinstance(cell.value, Text | tuple):
             raise NotExpressibleError("texts or arrays in an order")
-    values: Truth = False
+    values: terms.Truth = False
     if a.null is not True and b.null is not True:
         values = b.value < a.value if key.descending else a.value < b.value
-    some = both(negated(a.null), negated(b.null), values)
+    some = terms.both(terms.negated(a.null), terms.negated(b.null), values)
     one, other = (a, b) if key.nulls_first else (b, a)
-    return either((some, both(one.null, negated(other.null))))
+    return terms.either((some, terms.both(one.null, terms.negated(other.null))))
 
 
 def _parts(
@@ -141,7 +132,7 @@ def limited(bag: Bag, order: Sequence[SortKey], count: int | None, offset: int, 
                 made.append(replace(entry, count=taken))
                 continue
             place = ordered.place(number)
-            kept = both(place >= offset, True if count is None else place < offset + count)
+            kept = terms.both(place >= offset, True if count is None else place < offset + count)
             varies = bool(entry.places)
             some = entry.only(kept)
             made.append(replace(some, varies=varies, taken=taken if varies else None))
@@ -159,12 +150,12 @@ def _taken(ordered: _Ordered, number: int, count: int | None, offset: int) -> Co
         if not _alike(ordered.rows[other], ordered.rows[number]):
             raise NotExpressibleError("the order of a LIMIT leaves rows equal that differ")
         if other < number:
-            start = total((start, ordered.rows[other].entry.all_rows.only(tied).value))
+            start = terms.total((start, ordered.rows[other].entry.all_rows.only(tied).value))
     rows = entry.all_rows
-    end = total((start, rows.value))
+    end = terms.total((start, rows.value))
     if count is not None:
-        end = less(end, offset + count)
-    size = greater(0, end - greater(start, offset))
+        end = terms.less(end, offset + count)
+    size = terms.greater(0, end - terms.greater(start, offset))
     return Count(size, size > 0).only(rows.some)
 
 
@@ -207,9 +198,9 @@ def _value(call: Win, ordered: _Ordered, number: int, args: Sequence[Sequence[Ce
         return _aggregate(call, call.function, ordered, number, args)
     match call.function.name:
         case "row_number":
-            return Cell(False, total((1, ordered.place(number))))
+            return Cell(False, terms.total((1, ordered.place(number))))
         case "rank":
-            return Cell(False, total((1, ordered.rows_before(number).value)))
+            return Cell(False, terms.total((1, ordered.rows_before(number).value)))
         case "lag" if len(args[number]) == 1 and not call.ignores_nulls:
             exists, cell = _previous(ordered, number, [arg[0] for arg in args])
             return merged(exists, cell, NULL)
@@ -239,7 +230,7 @@ def _aggregate(call: Win, agg: Agg, ordered: _Ordered, number: int, args: Sequen
         case "whole":
             valued = [(counts[n], values[n]) for n in rows]
         case "so far":
-            reach = [either((ordered.before(n, number), ordered.tied(n, number))) for n in rows]
+            reach = [terms.either((ordered.before(n, number), ordered.tied(n, number))) for n in rows]
             valued = [(counts[n].only(reach[n]), values[n]) for n in rows]
         case "rows so far":
             valued = [(counts[n].only(ordered.before(n, number)), values[n]) for n in rows]
@@ -251,7 +242,7 @@ def _aggregate(call: Win, agg: Agg, ordered: _Ordered, number: int, args: Sequen
     return value_of(agg, [(count, cell) for count, cell in valued if count.some is not False])
 
 
-def _previous(ordered: _Ordered, number: int, values: Sequence[Cell]) -> tuple[Truth, Cell]:
+def _previous(ordered: _Ordered, number: int, values: Sequence[Cell]) -> tuple[terms.Truth, Cell]:
     """Returns whether there is a row right before one, and its value."""
     if not all(cell.known for row in ordered.rows for cell in row.order):
         raise NotExpressibleError("the row before one in an order of computed values")
@@ -260,7 +251,7 @@ def _previous(ordered: _Ordered, number: int, values: Sequence[Cell]) -> tuple[T
     earlier.sort(key=lambda n: sum(bool(ordered.before(other, n)) for other in earlier))
     found, some = (
         NULL,
-        [both(ordered.rows[n].entry.all_rows.some, ordered.together(n, number)) for n in earlier],
+        [terms.both(ordered.rows[n].entry.all_rows.some, ordered.together(n, number)) for n in earlier],
     )
     for n, there in zip(earlier, some, strict=True):
         found = merged(there, values[n], found)
@@ -269,8 +260,8 @@ def _previous(ordered: _Ordered, number: int, values: Sequence[Cell]) -> tuple[T
             raise NotExpressibleError("rows that are equal in an order differ in what is read")
     if any(not _same(cell, values[number]) for cell, _ in ties):
         raise NotExpressibleError("rows that are equal in an order differ in what is read")
-    tied = either(count for _, count in ties)
-    return either((tied, *some)), merged(tied, values[number], found)
+    tied = terms.either(count for _, count in ties)
+    return terms.either((tied, *some)), merged(tied, values[number], found)
 
 
 def _same(one: Cell, other: Cell) -> bool:

@@ -5,32 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from campaign.verify.unbounded.terms import (
-    Term,
-    Truth,
-    both,
-    either,
-    equal,
-    if_,
-    negated,
-    product,
-    quotient,
-    scaled,
-    total,
-)
+from campaign.verify.unbounded import terms
 
 
-def given(condition: Truth, term: Any) -> Any:
+def given(condition: terms.Truth, term: Any) -> Any:
     """Returns a term as it is where a condition holds: with the condition in it replaced by True."""
-    if not isinstance(condition, Term) or not isinstance(term, Term):
+    if not isinstance(condition, terms.Term) or not isinstance(term, terms.Term):
         return term
     done: dict[int, Any] = {}
     for fact in condition.args if condition.op == "and" else (condition,):
         done[fact.number] = True
-        done[negated(fact).number] = False
+        done[terms.negated(fact).number] = False
 
     def of(one: Any) -> Any:
-        if not isinstance(one, Term):
+        if not isinstance(one, terms.Term):
             return one
         if one.number not in done:
             done[one.number] = _rebuilt(one, of)
@@ -39,30 +27,30 @@ def given(condition: Truth, term: Any) -> Any:
     return of(term)
 
 
-def _rebuilt(term: Term, of: Callable[[Any], Any]) -> Any:
+def _rebuilt(term: terms.Term, of: Callable[[Any], Any]) -> Any:
     args = term.args
     match term.op:
         case "sum":
-            return total((args[0], *(scaled(of(part), times) for part, times in args[1])))
+            return terms.total((args[0], *(terms.scaled(of(part), times) for part, times in args[1])))
         case "product":
             result = of(args[0])
             for factor in args[1:]:
-                result = product(result, of(factor))
+                result = terms.product(result, of(factor))
             return result
         case "quotient":
-            return quotient(of(args[0]), of(args[1]))
+            return terms.quotient(of(args[0]), of(args[1]))
         case "if":
-            return if_(of(args[0]), of(args[1]), of(args[2]))
+            return terms.if_(of(args[0]), of(args[1]), of(args[2]))
         case "and":
-            return both(*map(of, args))
+            return terms.both(*map(of, args))
         case "or":
-            return either(map(of, args))
+            return terms.either(map(of, args))
         case "not":
-            return negated(of(args[0]))
+            return terms.negated(of(args[0]))
         case "at least 0":
             return of(args[0]) >= 0
         case "is 0":
-            return equal(of(args[0]), 0)
+            return terms.equal(of(args[0]), 0)
         case _:
             return term
 
@@ -76,7 +64,7 @@ def value_of(term: Any, values: Mapping[str, int]) -> Any:
     done: dict[int, Any] = {}
 
     def of(one: Any) -> Any:
-        if not isinstance(one, Term):
+        if not isinstance(one, terms.Term):
             return one
         if one.number not in done:
             done[one.number] = _value(one, values, of)
@@ -85,7 +73,7 @@ def value_of(term: Any, values: Mapping[str, int]) -> Any:
     return of(term)
 
 
-def _value(term: Term, values: Mapping[str, int], of: Callable[[Any], Any]) -> Any:
+def _value(term: terms.Term, values: Mapping[str, int], of: Callable[[Any], Any]) -> Any:
     args = term.args
     match term.op:
         case "variable":

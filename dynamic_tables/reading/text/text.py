@@ -16,18 +16,7 @@ from functools import lru_cache
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError
-from dynamic_tables.reading.text.parse import (
-    NON_DETERMINISTIC,
-    OUTSIDE,
-    TOO_DEEP,
-    called_names,
-    ensure_determined,
-    ensure_deterministic,
-    ensure_inside,
-    ensure_no_bare_function,
-    ensure_plain_table,
-    parse_query,
-)
+from dynamic_tables.reading.text import parse
 from dynamic_tables.reading.text.relations import Relations, StoredRelation, View
 
 TABLE_FORM = re.compile(r"\bTABLE\s+$", re.IGNORECASE)
@@ -52,14 +41,14 @@ class TextQuery:
         Whether a function exists is for Spark to say, whose session here knows only Spark's own.
         """
         for text in self.texts:
-            tree = parse_query(text)
-            ensure_inside(tree)
-            ensure_no_bare_function(tree)
-            ensure_determined(tree)
-            called = called_names(text)
-            for name in sorted(called & OUTSIDE):
+            tree = parse.parse_query(text)
+            parse.ensure_inside(tree)
+            parse.ensure_no_bare_function(tree)
+            parse.ensure_determined(tree)
+            called = parse.called_names(text)
+            for name in sorted(called & parse.OUTSIDE):
                 raise DefinitionError(f"function {name} is refused: it may run or read anything")
-            for name in sorted(called & NON_DETERMINISTIC):
+            for name in sorted(called & parse.NON_DETERMINISTIC):
                 reason = "its value does not depend on the data alone"
                 raise DefinitionError(f"function {name} is refused: {reason}")
 
@@ -95,7 +84,7 @@ def read_text(text: str, relations: Relations) -> TextQuery:
     try:
         names = visit(text, ())
     except RecursionError as error:
-        raise DefinitionError(TOO_DEEP) from error
+        raise DefinitionError(parse.TOO_DEEP) from error
     return TextQuery(names, tuple(sources), tuple(texts))
 
 
@@ -106,8 +95,8 @@ def names_in(text: str) -> tuple[str, ...]:
     Raises DefinitionError: for a syntax error, a function that is not deterministic, or a relation that
     is not a plain name.
     """
-    tree = parse_query(text)
-    ensure_deterministic(tree)
+    tree = parse.parse_query(text)
+    parse.ensure_deterministic(tree)
     return tuple(dict.fromkeys(_relations(tree)))
 
 
@@ -119,7 +108,7 @@ def movable_names(text: str) -> frozenset[str]:
     them; and names without a table in inner queries, because a column of the inner FROM comes before an outer
     one.
     """
-    tree = parse_query(text)
+    tree = parse.parse_query(text)
     aliases = (alias.alias.lower() for alias in tree.find_all(exp.Alias))
     plain = (column for column in tree.find_all(exp.Column) if not column.table)
     inner = (column.name.lower() for column in plain if _is_inside(column))
@@ -135,14 +124,14 @@ def names_column(text: str, name: str) -> bool:
 @lru_cache(maxsize=4096)
 def _all_names(text: str) -> frozenset[str] | None:
     """Returns every name in a text, in lower case; None: it also reads columns that it does not name."""
-    tree = parse_query(text)
+    tree = parse.parse_query(text)
     return None if _compares_all(tree) or _shows_all(tree) else identifiers(text)
 
 
 @lru_cache(maxsize=4096)
 def reads_unnamed(text: str) -> bool:
     """Tells whether a text computes with columns that it does not name: `hash(*)`, or `r AS q(x, y)`."""
-    tree = parse_query(text)
+    tree = parse.parse_query(text)
     calls = (star.parent for star in tree.find_all(exp.Star))
     computed = any(isinstance(call, exp.Func) and not isinstance(call, exp.Count) for call in calls)
     aliases = (alias for alias in tree.find_all(exp.TableAlias) if alias.args.get("columns"))
@@ -152,7 +141,9 @@ def reads_unnamed(text: str) -> bool:
 @lru_cache(maxsize=4096)
 def identifiers(text: str) -> frozenset[str]:
     """Returns every name that is written in a text, in lower case."""
-    return frozenset(identifier.name.lower() for identifier in parse_query(text).find_all(exp.Identifier))
+    return frozenset(
+        identifier.name.lower() for identifier in parse.parse_query(text).find_all(exp.Identifier)
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -162,7 +153,7 @@ def depends_on_all_columns(text: str) -> bool:
     They do in a NATURAL join; in PIVOT, which groups by them; and for `*` where whole rows are compared
     (DISTINCT, GROUP BY ALL) or columns are matched by position (a set operation).
     """
-    tree = parse_query(text)
+    tree = parse.parse_query(text)
     if _compares_all(tree):
         return True
     by_rows = tree.find(exp.SetOperation, exp.Distinct) is not None
@@ -192,7 +183,7 @@ def renamed_text(text: str, names: Mapping[str, str]) -> str:
     Example: `renamed_text("SELECT r.a FROM r", {"r": "s"})` is `SELECT r.a FROM s AS r`.
     """
     places: list[tuple[int, int, str]] = []
-    for table in parse_query(text).find_all(exp.Table):
+    for table in parse.parse_query(text).find_all(exp.Table):
         other = names.get(table.name.lower())
         if other is None or _is_cte(table):
             continue
@@ -209,7 +200,7 @@ def renamed_text(text: str, names: Mapping[str, str]) -> str:
 
 def _relations(tree: exp.Expr) -> Iterable[str]:
     for table in tree.find_all(exp.Table):
-        ensure_plain_table(table)
+        parse.ensure_plain_table(table)
         if not _is_cte(table):
             yield table.name.lower()
 

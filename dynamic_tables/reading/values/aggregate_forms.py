@@ -24,18 +24,7 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit
 from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.types import BIGINT, DOUBLE, FLOATING, INTEGRAL
-from dynamic_tables.reading.values.aggregate_orders import (
-    LISTS,
-    STRUCT_ORDER,
-    extreme_by,
-    listagg,
-    median,
-    only_where,
-    percentile,
-    sorted_list,
-    unfiltered,
-    within_group,
-)
+from dynamic_tables.reading.values import aggregate_orders
 from dynamic_tables.reading.values.aggregate_parts import Bind, Form, listed, number, only, value_of
 
 AGGREGATE_SYNTAX = (exp.AggFunc, exp.WithinGroup)
@@ -51,7 +40,7 @@ def is_form(node: exp.Expr) -> bool:
     if isinstance(node, exp.Count):
         return bool(node.expressions) or (isinstance(node.this, exp.Distinct) and len(listed(node.this)) > 1)
     if isinstance(node, exp.ArraySort):
-        return isinstance(unfiltered(node.this), LISTS)
+        return isinstance(aggregate_orders.unfiltered(node.this), aggregate_orders.LISTS)
     return type(node) in FORMS
 
 
@@ -63,9 +52,9 @@ def bound_form(node: exp.Expr, bind: Bind) -> Agg:
     """
     match node:
         case exp.Filter():
-            return only_where(bound_form(node.this, bind), bind(node.expression.this))
+            return aggregate_orders.only_where(bound_form(node.this, bind), bind(node.expression.this))
         case exp.ArraySort():
-            return sorted_list(node, bind)
+            return aggregate_orders.sorted_list(node, bind)
         case exp.Count():
             return _count(node, bind)
         case _:
@@ -81,7 +70,7 @@ def ensure_determined_by(
     """
     if not aggregate.name.startswith(("MAX_BY", "MIN_BY", "PERCENTILE")):
         return
-    shown = aggregate.name.removesuffix(STRUCT_ORDER)
+    shown = aggregate.name.removesuffix(aggregate_orders.STRUCT_ORDER)
     if any(map(is_float_aggregate, aggregate.args)):
         raise UnsupportedError(
             f"{shown} over a float aggregate", "its last bits depend on the order of summation"
@@ -181,15 +170,15 @@ FORMS: Mapping[type[exp.Expr], Form] = {
     exp.CovarSamp: _of_pairs("COVAR_SAMP"),
     exp.CovarPop: _of_pairs("COVAR_POP"),
     exp.Corr: _of_pairs("CORR"),
-    exp.ArgMax: extreme_by("MAX_BY"),
-    exp.ArgMin: extreme_by("MIN_BY"),
+    exp.ArgMax: aggregate_orders.extreme_by("MAX_BY"),
+    exp.ArgMin: aggregate_orders.extreme_by("MIN_BY"),
     exp.BitwiseAndAgg: _bitwise("BIT_AND"),
     exp.BitwiseOrAgg: _bitwise("BIT_OR"),
     exp.BitwiseXorAgg: _bitwise("BIT_XOR"),
-    exp.GroupConcat: listagg,
-    exp.Quantile: percentile,
-    exp.Median: median,
-    exp.WithinGroup: within_group,
+    exp.GroupConcat: aggregate_orders.listagg,
+    exp.Quantile: aggregate_orders.percentile,
+    exp.Median: aggregate_orders.median,
+    exp.WithinGroup: aggregate_orders.within_group,
 }
 """The aggregates by their syntax; COUNT of several values and sorted lists stand beside it."""
 
@@ -224,7 +213,7 @@ def is_aggregated(node: exp.Expr) -> bool:
     """
     above = node.parent
     while above is not None and not is_over_a_group(above):
-        if isinstance(above, exp.Filter) and is_over_a_group(unfiltered(above)):
+        if isinstance(above, exp.Filter) and is_over_a_group(aggregate_orders.unfiltered(above)):
             return True
         above = above.parent
     return above is not None
