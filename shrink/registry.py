@@ -16,7 +16,6 @@ from shrink.reductions import (
     expressions,
     history,
     joins,
-    merge,
     relations,
     rows,
     steps,
@@ -31,7 +30,7 @@ BEFORE_HISTORY: tuple[Reduction, ...] = (
     *relations.REDUCTIONS,
     *joins.REDUCTIONS,
     *exploded.REDUCTIONS,
-    *merge.REDUCTIONS,
+    *tables.MERGES,
     *clauses.REDUCTIONS,
     *windows.REDUCTIONS,
 )

@@ -27,8 +27,8 @@ from dynamic_tables.store.names.texts import no_rows, schema_of, type_of
 from dynamic_tables.store.names.witness import misread
 from dynamic_tables.store.port import RefreshRecord, Relation
 from dynamic_tables.store.spark.own_session import in_session, own_session
-from dynamic_tables.store.tables.fold_in_python import folded_here
 from dynamic_tables.store.tables.refresh_commits import stored_columns
+from dynamic_tables.store.tables.small_merge import folded_here
 from dynamic_tables.store.ticks.base_log import Stamp
 from dynamic_tables.store.transactions.owner import this_process
 from engines.memory.base_logs import LogProcess

@@ -19,8 +19,7 @@ from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import allowed, completed, publish
 from dynamic_tables.operations.reading import sources_now
 from dynamic_tables.refresh.execute import RefreshResult
-from dynamic_tables.schedule.initial import initialization_timestamp
-from dynamic_tables.schedule.lag import SECOND
+from dynamic_tables.schedule.lag import SECOND, initialization_timestamp
 from dynamic_tables.store.faults import MISTAKES, fault_of
 
 Observe = Callable[[RefreshResult], None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 
 from dynamic_tables.errors import DefinitionError
@@ -90,3 +90,21 @@ def effective_lags(graph: Graph, groups: Mapping[str, RefreshGroup]) -> Mapping[
 def least(values: Iterable[int | None]) -> int | None:
     """Returns the least of some numbers; None if there is none."""
     return min((value for value in values if value is not None), default=None)
+
+
+def initialization_timestamp(
+    upstream: Mapping[str, Sequence[int]], now: int, target_lag: int | None, oldest: int | None = None
+) -> int:
+    """Returns the newest data timestamp that every upstream table has within the target lag, else `now`
+    (DVS paper, section 3.1.2).
+
+    `upstream`: the data timestamps of each upstream dynamic table. All times in microseconds; a target lag
+    of None (DOWNSTREAM) allows any age. `oldest`: the earliest time at which all base tables exist. So a
+    chain of tables that is created in order of dependency is not refreshed again for each new table.
+    """
+    if not upstream:
+        return now
+    shared = set.intersection(*(set(timestamps) for timestamps in upstream.values()))
+    exists = [t for t in shared if oldest is None or t >= oldest]
+    within = [t for t in exists if target_lag is None or now - t <= target_lag]
+    return max(within, default=now)

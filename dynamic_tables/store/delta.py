@@ -45,9 +45,9 @@ from dynamic_tables.store.spark.own_session import in_session, own_session, writ
 from dynamic_tables.store.spark.session_functions import SessionFunctions
 from dynamic_tables.store.spark.spark_errors import store_errors
 from dynamic_tables.store.tables import refresh_log
-from dynamic_tables.store.tables.fold_in_python import folded_here
 from dynamic_tables.store.tables.folder import Folder
 from dynamic_tables.store.tables.refresh_commits import RefreshCommits, stored_columns
+from dynamic_tables.store.tables.small_merge import folded_here
 from dynamic_tables.store.tables.table_versions import TableVersions
 from dynamic_tables.store.ticks.base_log import Stamp
 from dynamic_tables.store.ticks.cut import Start

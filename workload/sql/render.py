@@ -7,10 +7,8 @@ from typing import assert_never
 from workload import query as ir
 from workload.aggregates import FORMS
 from workload.errors import WorkloadError
-from workload.sql.aggregates import aggregate_form
-from workload.sql.averages import decimal_average
+from workload.sql.aggregates import aggregate_form, decimal_average
 from workload.sql.dialect import Dialect, column_name, literal, type_name
-from workload.sql.exploded import exploded_text
 from workload.sql.functions import CASE, FUNCTIONS, IN, NOW
 from workload.sql.qualify import qualified_outside
 from workload.types import DOUBLE, Kind, SqlType
@@ -136,9 +134,30 @@ def render_relation(relation: ir.Relation, dialect: Dialect) -> str:
             return f"{render_relation(left, dialect)} {kind.value} {right_text}{condition}"
         case ir.Exploded(inner, array, _, _, _):
             texts = render_relation(inner, dialect), render_expr(array, dialect)
-            return exploded_text(relation, *texts, dialect)
+            return _exploded(relation, *texts, dialect)
         case _:
             assert_never(relation)
+
+
+def _exploded(node: ir.Exploded, relation: str, array: str, dialect: Dialect) -> str:
+    """The elements of an array beside the rows of a relation; `relation`, `array`: the texts of these."""
+    join, condition = ("LEFT JOIN", " ON TRUE") if node.outer else ("CROSS JOIN", "")
+    match dialect:
+        case Dialect.SPARK:
+            function, names = ("posexplode", "pos, col") if node.position else ("explode", "col")
+            return f"{relation} {join} LATERAL {function}({array}) AS {node.alias}({names}){condition}"
+        case Dialect.DUCKDB:
+            place = f", CAST(GENERATE_SUBSCRIPTS({array}, 1) - 1 AS INTEGER) AS pos"
+            inner = f"SELECT unnest({array}) AS col{place if node.position else ''}"
+            return f"{relation} {join} LATERAL ({inner}) AS {node.alias}{condition}"
+        case Dialect.POSTGRES:
+            position = ", CAST(u.n - 1 AS INTEGER) AS pos" if node.position else ""
+            inner = f"SELECT u.col{position} FROM unnest({array}) WITH ORDINALITY AS u(col, n)"
+            return f"{relation} {join} LATERAL ({inner}) AS {node.alias}{condition}"
+        case Dialect.SQLITE | Dialect.MYSQL:
+            raise WorkloadError(f"explode has no text in {dialect.value}")
+        case _:
+            assert_never(dialect)
 
 
 def render_expr(expr: ir.Expr, dialect: Dialect) -> str:

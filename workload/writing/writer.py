@@ -20,14 +20,13 @@ from workload.sql.scalars import first_rows, row_join, scalar_join, scalars_over
 from workload.types import TINYINT
 from workload.writing.exploded import lateral, listed, place_in_list, view
 from workload.writing.expression import Clause, Level, Written
-from workload.writing.items import named_later
+from workload.writing.items import all_columns, named_later
 from workload.writing.lateral import joined_rows, tied_rows, tied_values
 from workload.writing.lists import lists_of_rows
 from workload.writing.on import membership_in_on, value_in_on
 from workload.writing.order import idle_order, own_expressions, sorted_by
 from workload.writing.pivot import pivot_of, written_pivot
 from workload.writing.sets import grouping_id, written_sets
-from workload.writing.star import all_columns
 from workload.writing.style import Style
 from workload.writing.subqueries import mark, membership, row_value, scalar
 from workload.writing.unpivot import unpivot_of, written_unpivot

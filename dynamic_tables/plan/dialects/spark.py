@@ -1,10 +1,80 @@
 """Spark SQL: the dialect the engine runs on."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from dynamic_tables.plan.dialects.base import Dialect, Exploded
-from dynamic_tables.plan.dialects.spark_aggregates import aggregate_text
-from dynamic_tables.plan.types import Type
+from dynamic_tables.plan.expressions import Agg, Lit
+from dynamic_tables.plan.types import BIGINT, Type
+
+
+def aggregate_text(aggregate: Agg, plain: str, args: Sequence[str], over: str) -> str:
+    """Returns the text of an aggregate.
+
+    `plain`: a call by its name; `args`: the texts of its arguments; `over`: OVER and what follows.
+    """
+    if aggregate.averages_integers:
+        return _whole_average(aggregate, plain, args[0], over)
+    form = FORMS.get(aggregate.name)
+    return (plain if form is None else form(aggregate, args)) + over
+
+
+def _whole_average(aggregate: Agg, plain: str, arg: str, over: str) -> str:
+    """Returns AVG of integers by their exact sum.
+
+    Spark adds doubles, which is the same up to 2**53; beyond, its last bits depend on the order of the rows.
+    The sum of BIGINTs may be no BIGINT: then that is as good as it gets.
+    """
+    wide = aggregate.arg is not None and aggregate.arg.type == BIGINT
+    total = f"{'try_sum' if wide else 'SUM'}({_each(aggregate)}{arg}){over}"
+    quotient = f"{total} / NULLIF(COUNT({_each(aggregate)}{arg}){over}, 0)"
+    return f"COALESCE({quotient}, {plain}{over})" if wide else f"({quotient})"
+
+
+def _each(aggregate: Agg) -> str:
+    return "DISTINCT " if aggregate.distinct else ""
+
+
+def _sorted_list(aggregate: Agg, args: Sequence[str]) -> str:
+    value, ascending = args
+    return f"sort_array({aggregate.name}({_each(aggregate)}{value}), {ascending})"
+
+
+def _listagg(aggregate: Agg, args: Sequence[str]) -> str:
+    value, separator, _ = args
+    return (
+        f"LISTAGG({_each(aggregate)}{value}, {separator}) WITHIN GROUP (ORDER BY {value}{_down(aggregate)})"
+    )
+
+
+def _percentile(aggregate: Agg, args: Sequence[str]) -> str:
+    value, fraction, _ = args
+    if not _down(aggregate):
+        return f"PERCENTILE({_each(aggregate)}{value}, {fraction})"
+    return f"PERCENTILE_CONT({fraction}) WITHIN GROUP (ORDER BY {value} DESC)"
+
+
+def _down(aggregate: Agg) -> str:
+    """Returns DESC where the last of the further arguments says that the order is descending."""
+    return " DESC" if isinstance(aggregate.extra[-1], Lit) and aggregate.extra[-1].value else ""
+
+
+def _by_struct(aggregate: Agg, args: Sequence[str]) -> str:
+    value, condition, *fields = args
+    order = f"struct({', '.join(fields)})"
+    if condition != "TRUE":
+        order = f"CASE WHEN {condition} THEN {order} END"
+    return f"{aggregate.name.removesuffix('_STRUCT')}({value}, {order})"
+
+
+FORMS: Mapping[str, Callable[[Agg, Sequence[str]], str]] = {
+    "COLLECT_LIST": _sorted_list,
+    "COLLECT_SET": _sorted_list,
+    "LISTAGG": _listagg,
+    "PERCENTILE": _percentile,
+    "MAX_BY_STRUCT": _by_struct,
+    "MIN_BY_STRUCT": _by_struct,
+}
 
 
 def _window_text(name: str, args: str, over: str, ignores_nulls: bool, _: Type) -> str:

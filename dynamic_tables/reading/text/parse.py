@@ -18,9 +18,8 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dynamic_tables.errors import DefinitionError
-from dynamic_tables.plan.plain_forms import write_plain_forms
-from dynamic_tables.reading.text.exists_of_all import write_having_for_exists
 from dynamic_tables.reading.text.idle_limits import drop_idle_limits
+from dynamic_tables.reading.text.plain_forms import write_having_for_exists, write_plain_forms
 from dynamic_tables.reading.text.spark_text import SparkText
 
 NON_DETERMINISTIC = frozenset(

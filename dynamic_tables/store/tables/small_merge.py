@@ -22,7 +22,7 @@ from pyroaring import BitMap64
 
 from dynamic_tables.differentiate.apply import OPERATION, UPDATE
 from dynamic_tables.errors import ChangeDoesNotFit, StoreError
-from dynamic_tables.plan.nodes import DELETE, INSERT, ROW_ID
+from dynamic_tables.plan.nodes import ACTION, DELETE, INSERT, ROW_ID
 from dynamic_tables.store.log.active_files import ActiveFiles
 from dynamic_tables.store.log.files import Files
 from dynamic_tables.store.log.own_commit import Actions
@@ -120,6 +120,20 @@ class SmallMerge:
             {"remove": removed(file)},
             {"add": {**kept, "deletionVector": new_vector(self.folder, deleted, self.files)}},
         ]
+
+
+def folded_here(changes: pa.Table) -> pa.Table:
+    """Returns one row per row id, with `$OPERATION`: a DELETE and an INSERT of one id become an UPDATE.
+
+    The same as the plan `differentiate.apply.fold`, without a query.
+    """
+    is_insert = pc.equal(changes[ACTION], INSERT)
+    inserts, deletes = changes.filter(is_insert), changes.filter(pc.invert(is_insert))
+    replaced = pc.is_in(inserts[ROW_ID], value_set=deletes[ROW_ID])
+    written = inserts.append_column(OPERATION.name, pc.if_else(replaced, UPDATE, INSERT))
+    gone = deletes.filter(pc.invert(pc.is_in(deletes[ROW_ID], value_set=inserts[ROW_ID])))
+    removed = gone.append_column(OPERATION.name, pa.array([DELETE] * gone.num_rows, pa.string()))
+    return pa.concat_tables([written, removed]).drop_columns([ACTION])
 
 
 def new_file(folder: str, rows: pa.Table, sizes: Sizes, files: Files) -> AddAction:

@@ -12,7 +12,7 @@ from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.nodes import ACTION, ROW_ID
 from dynamic_tables.plan.types import INT
 from dynamic_tables.plan.written.render import render
-from dynamic_tables.store.tables.fold_in_python import folded_here
+from dynamic_tables.store.tables.small_merge import folded_here
 
 SCHEMA = pa.schema([("k", pa.int32()), (ACTION, pa.string()), (ROW_ID, pa.string())])
 ROWS = [(1, "DELETE", "a"), (2, "INSERT", "a"), (None, "DELETE", "b"), (3, "INSERT", "b"), (4, "INSERT", "c")]

@@ -13,7 +13,7 @@ from dynamic_tables.errors import RefreshFailed, ValidationFailed
 from dynamic_tables.refresh.action import decide
 from dynamic_tables.refresh.versions import resolve
 from dynamic_tables.schedule.clock import SimulatedClock, WallClock
-from dynamic_tables.schedule.initial import initialization_timestamp
+from dynamic_tables.schedule.lag import initialization_timestamp
 from dynamic_tables.store.port import Action
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
 

@@ -1,6 +1,6 @@
 """A table in the place of another one with columns of other names."""
 
-from shrink.reductions.merge import merge_tables
+from shrink.reductions.tables import merge_tables
 from tests.unit.oracle.words import call, col, insert, named, plus, scenario, select, table, update
 from workload.query import Derived, Named
 from workload.scenario import DynamicTable
