@@ -33,12 +33,7 @@ from dynamic_tables.moment import moment
 from dynamic_tables.operations.commanded import Commanded
 from dynamic_tables.operations.dropping import finish_drops, note_dropped
 from dynamic_tables.operations.evolving import Evolving
-from dynamic_tables.operations.operating import (
-    Operating,
-    allowed,
-    ensure_in_order,
-    with_lag,
-)
+from dynamic_tables.operations.operating import Operating, allowed, ensure_in_order, with_lag
 from dynamic_tables.operations.own_functions import OwnFunctions
 from dynamic_tables.operations.reading import ensure_acyclic, sources_now
 from dynamic_tables.operations.renaming import ensure_at_rest, finish_renames

@@ -16,14 +16,7 @@ from given.facts import UNKNOWN, Resolved, Resolver, in_order
 from given.frequencies import Sample
 from given.goals import GoalFinder
 from given.near import BEGIN_US, TICK_US
-from given.script import (
-    Script,
-    ScriptError,
-    WrittenDefinition,
-    read_scripts,
-    unusable,
-    with_foreign_keys,
-)
+from given.script import Script, ScriptError, WrittenDefinition, read_scripts, unusable, with_foreign_keys
 from given.translation import duckdb_text
 from given.values import NoRow, Values
 from given.witnesses import Witnesses

@@ -8,15 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import cast
 
 from campaign.faults.fault import ModelFault
-from campaign.verify.protocol_steps import (
-    Died,
-    OnStep,
-    OnUse,
-    SteppingStore,
-    Used,
-    WatchedClock,
-    used_by,
-)
+from campaign.verify.protocol_steps import Died, OnStep, OnUse, SteppingStore, Used, WatchedClock, used_by
 from dynamic_tables.account import Account
 from dynamic_tables.definition import DynamicTable
 from dynamic_tables.errors import DynamicTablesError

@@ -21,16 +21,7 @@ from dvs_model.columns.names import Named
 from dvs_model.columns.part import part, whole
 from dvs_model.columns.serial import explained_in_order
 from dvs_model.columns.table import COMMITTED, UNKNOWN, Bools
-from dvs_model.columns.versions import (
-    NO_ARCS,
-    Arcs,
-    Edges,
-    Versions,
-    edges,
-    reason,
-    unordered_keys,
-    versions,
-)
+from dvs_model.columns.versions import NO_ARCS, Arcs, Edges, Versions, edges, reason, unordered_keys, versions
 from dvs_model.columns.world import world_of
 from dvs_model.graph.cycles import labels_of
 from dvs_model.observed.client import TOO_MANY, Answer, Client, Reason, in_words

@@ -14,15 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dvs_model.columns.table import (
-    KINDS,
-    NOTHING,
-    OTHERS,
-    READ,
-    READ_LIST,
-    Ints,
-    Values,
-)
+from dvs_model.columns.table import KINDS, NOTHING, OTHERS, READ, READ_LIST, Ints, Values
 from dvs_model.errors import HistoryError
 from dvs_model.observed.values import Symbol, Text
 

@@ -7,17 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from dvs_model.columns.table import (
-    KINDS,
-    READ_LIST,
-    STATUSES,
-    Bools,
-    Columns,
-    Ints,
-    Rows,
-    Values,
-    pair_of,
-)
+from dvs_model.columns.table import KINDS, READ_LIST, STATUSES, Bools, Columns, Ints, Rows, Values, pair_of
 from dvs_model.formats.operations import cell
 
 BY_FILE, BY_CLOCK = ("began", "ended"), ("began_by_clock", "ended_by_clock")

@@ -29,13 +29,7 @@ from dynamic_tables.differentiate import (
 )
 from dynamic_tables.differentiate.algebraic import Algebra, algebra_of
 from dynamic_tables.differentiate.changes import Columns
-from dynamic_tables.differentiate.differentiation import (
-    ACT,
-    ID,
-    At,
-    Differentiation,
-    OperatorRule,
-)
+from dynamic_tables.differentiate.differentiation import ACT, ID, At, Differentiation, OperatorRule
 from dynamic_tables.differentiate.row_id import ROW_IDS, RowIds
 from dynamic_tables.errors import NO_RULE, UnsupportedError
 from dynamic_tables.plan.branches import Met, unrecorded

@@ -12,13 +12,7 @@ from dynamic_tables.journal.events import Privilege
 from dynamic_tables.operations.missing import unreadable
 from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import allowed
-from dynamic_tables.operations.rows import (
-    dependency_rows,
-    graph_rows,
-    refresh_rows,
-    table_rows,
-    watched,
-)
+from dynamic_tables.operations.rows import dependency_rows, graph_rows, refresh_rows, table_rows, watched
 from dynamic_tables.script import script
 
 TIME = pa.timestamp("us", tz="UTC")

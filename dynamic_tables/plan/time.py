@@ -12,16 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from dynamic_tables.plan import nodes
-from dynamic_tables.plan.expressions import (
-    Agg,
-    Expr,
-    Fn,
-    Lit,
-    SortKey,
-    Win,
-    mapped,
-    walk as parts_of,
-)
+from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, SortKey, Win, mapped, walk as parts_of
 from dynamic_tables.plan.functions import NOW, NOW_AT_T0, NOW_AT_T1
 from dynamic_tables.plan.types import TIMESTAMP
 

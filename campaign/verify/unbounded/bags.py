@@ -11,22 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from campaign.verify.unbounded.cells import (
-    Atom,
-    Cell,
-    Choice,
-    Frame,
-    NotExpressibleError,
-    Text,
-)
+from campaign.verify.unbounded.cells import Atom, Cell, Choice, Frame, NotExpressibleError, Text
 from campaign.verify.unbounded.counts import ONE, Count
-from campaign.verify.unbounded.terms import (
-    Number,
-    Truth,
-    both,
-    greater,
-    variable,
-)
+from campaign.verify.unbounded.terms import Number, Truth, both, greater, variable
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,7 @@ from campaign.verify.verify import Failure, registered
 from dynamic_tables.definition import BaseTable
 from dynamic_tables.differentiate.differentiation import CONTENTS, At, leaf_name
 from dynamic_tables.differentiate.keys import keyed_capture, rows_of
-from dynamic_tables.differentiate.registry import (
-    Rules,
-    change_plan,
-    ensure_supported,
-    of_contents,
-)
+from dynamic_tables.differentiate.registry import Rules, change_plan, ensure_supported, of_contents
 from dynamic_tables.errors import DynamicTablesError
 from dynamic_tables.plan.nodes import BoundQuery, Plan, Project
 from dynamic_tables.refresh.plans import Plans

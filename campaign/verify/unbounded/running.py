@@ -11,15 +11,7 @@ from itertools import permutations
 from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Worker, pool_for
 from campaign.verify.counterexample import block
-from campaign.verify.definitions import (
-    COLUMNS,
-    QUICK_PAIRS,
-    Definition,
-    over_time,
-    pairs,
-    singles,
-    tables_of,
-)
+from campaign.verify.definitions import COLUMNS, QUICK_PAIRS, Definition, over_time, pairs, singles, tables_of
 from campaign.verify.engine import capture
 from campaign.verify.running import rules_with
 from campaign.verify.shapes import SHAPES, Rows

@@ -12,14 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dynamic_tables.definition import (
-    BaseTable,
-    Columns,
-    Definition,
-    DynamicTable,
-    RefreshMode,
-    View,
-)
+from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, RefreshMode, View
 from dynamic_tables.errors import CorruptTable
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.types import BIGINT, FLOAT, INT, SMALLINT, TINYINT, VARIANT, Kind, Type, decimal

@@ -13,17 +13,7 @@ from hypothesis import given, strategies as st
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
 from dynamic_tables.plan.expressions import Lit, Scalar
 from dynamic_tables.plan.nodes import Filter, Plan, Project, UnionAll, columns
-from dynamic_tables.plan.types import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    INT,
-    STRING,
-    TIMESTAMP_NTZ,
-    Type,
-    decimal,
-)
+from dynamic_tables.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP_NTZ, Type, decimal
 from dynamic_tables.plan.written.render import render
 from dynamic_tables.plan.written.render_expression import render_expression
 from tests.unit.dynamic_tables.reading import read

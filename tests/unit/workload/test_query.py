@@ -17,14 +17,7 @@ from tests.ir import (
     with_,
 )
 from tests.unit.workload.shop import CUSTOMER, ORDER, VIPS, everyone, spending
-from workload.query import (
-    JoinKind,
-    blocks,
-    expressions_of,
-    names_read,
-    relations_of,
-    subexpressions,
-)
+from workload.query import JoinKind, blocks, expressions_of, names_read, relations_of, subexpressions
 
 c, o = columns(CUSTOMER, "c"), columns(ORDER, "o")
 KEYS = select({"k": c["k"]}, named("customer", "c"))
