@@ -1,5 +1,6 @@
 """What commands print with `--json`, as types: mypy holds the code to them, and the schemas are made of them.
 
+Where a command prints a value as it is, the type of the value is the document: `tests.schemas` names it.
 `python -m tests.schemas --write` writes docs/schemas; a test compares what commands print.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
-from workload.outcomes.results import LimitsCost, Refusal, UnmetFloor
+from workload.outcomes.results import JudgedDefinition, LimitsCost, Refusal, UnmetFloor
 
 Counts = Mapping[str, int]
 """How many, by name."""
@@ -90,22 +91,6 @@ class CoverageDocument(TypedDict):
     floors_met: bool
 
 
-class JudgedDefinitionDocument(TypedDict):
-    """A definition of `--definitions`. `missing`: what its text was never made to do, with the line or 0."""
-
-    file: str
-    line: int
-    text: str
-    mode: str
-    refreshes: Counts
-    coverage: float
-    voices: Sequence[str]
-    scenarios: int
-    goals: int
-    missing: Counts
-    reason: str
-
-
 class RunDocument(TypedDict):
     """`dvs fuzz`: a run. With `--tier all` a list of them, one for each tier."""
 
@@ -134,7 +119,7 @@ class RunDocument(TypedDict):
     wanted: int
     cost: LimitsCost | None
     refusals: Sequence[Refusal]
-    definitions_judged: Mapping[str, JudgedDefinitionDocument]
+    definitions_judged: Mapping[str, JudgedDefinition]
 
 
 class OutcomeDocument(TypedDict):
@@ -509,15 +494,6 @@ class ProtocolDocument(TypedDict):
     broken: Sequence[BrokenLawDocument]
 
 
-class ReadersDocument(TypedDict):
-    """`dvs verify groups`: one setting of the readers; a list of them."""
-
-    setting: str
-    runs: int
-    skewed: int
-    shortest: str
-
-
 class WrongStoryDocument(TypedDict):
     """A story of changes after which a table is wrong."""
 
@@ -560,22 +536,6 @@ class RandomIntentsDocument(TypedDict):
     wrong: str | None
     history: str | None
     fault: str | None
-
-
-class PartDocument(TypedDict):
-    """A part of the set-up."""
-
-    name: str
-    status: str
-    message: str
-    remedy: str
-
-
-class DoctorDocument(TypedDict):
-    """`dvs doctor`."""
-
-    ok: bool
-    checks: Sequence[PartDocument]
 
 
 class ColumnDocument(TypedDict):

@@ -14,7 +14,9 @@ from typing import Any
 import msgspec
 
 from campaign.cli.compare import Comparison
+from campaign.cli.doctor import Doctor
 from campaign.cli.operators import Matrix
+from campaign.verify.coherence import Searched
 from reports import documents
 
 FOLDER = Path(__file__).parents[1] / "docs" / "schemas"
@@ -24,7 +26,7 @@ DOCUMENTS: Mapping[str, Any] = {
     "check": documents.HistoryDocument,
     "compare": Comparison,
     "dbt": documents.DbtDocument,
-    "doctor": documents.DoctorDocument,
+    "doctor": Doctor,
     "explain": documents.ExplanationDocument,
     "explain-definitions": Mapping[str, documents.ExplanationDocument],
     "fuzz": documents.RunDocument,
@@ -39,7 +41,7 @@ DOCUMENTS: Mapping[str, Any] = {
     "runs": documents.RunsDocument,
     "soak": documents.SoakDocument,
     "verify-evolution": documents.EvolutionDocument,
-    "verify-groups": Sequence[documents.ReadersDocument],
+    "verify-groups": Sequence[Searched],
     "verify-protocol": documents.ProtocolDocument,
     "verify-rules": documents.RulesDocument,
     "verify-rules-each-fault": Sequence[documents.TriedDocument],
@@ -55,6 +57,12 @@ def schema_text(name: str) -> str:
         "title": f"dvs {name.replace('-', ' ')} --json",
         **msgspec.json.schema(DOCUMENTS[name]),
     }
+    for each in schema.get("$defs", {}).values():
+        if "properties" in each and not each["title"].endswith("Document"):
+            # A dataclass is printed with all its fields: a default is for those who make the value.
+            each["required"] = [*each["properties"]]
+            for field in each["properties"].values():
+                field.pop("default", None)
     return json.dumps(schema, indent=1) + "\n"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
@@ -89,7 +89,7 @@ def command(
         raise CampaignError("--scenario and --definitions both say what is run; give one of them")
     if paths and not any(scenario_files(paths)):
         if as_json:
-            print_json(asdict(Comparison(a, b)))
+            print_json(Comparison(a, b))
         else:
             below = ", ".join(map(str, paths))
             click.echo(f"undecided: no scenario below {below}, so nothing was compared")
@@ -108,7 +108,7 @@ def command(
     comparison.definitions_refused |= {} if drawn.given is None else drawn.given.refused
     comparison.run(chosen, left, right, mask, budget)
     if as_json:
-        print_json(asdict(comparison))
+        print_json(comparison)
     else:
         show(comparison)
     if comparison.disagreements:

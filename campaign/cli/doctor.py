@@ -1,5 +1,8 @@
 """`dvs doctor`: checks the set-up of this machine part by part."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import click
 from rich.console import Console
 from rich.text import Text
@@ -8,7 +11,15 @@ from campaign.cli import options
 from campaign.cli.setup_checks import SetupCheck, Status, examine
 from campaign.cli.terminal import print_json, print_table
 from campaign.exit_codes import ExitCode
-from reports.documents import DoctorDocument, PartDocument
+
+
+@dataclass(frozen=True, slots=True)
+class Doctor:
+    """What `dvs doctor --json` prints. `ok`: all works but for what only some users need."""
+
+    ok: bool
+    checks: Sequence[SetupCheck]
+
 
 STYLES = {Status.OK: "green", Status.ABSENT: "yellow", Status.FAILED: "bold red", Status.SKIPPED: "yellow"}
 
@@ -27,17 +38,7 @@ def command(as_json: bool) -> ExitCode:
             status.update(f"{check.name}: {check.status.value}; checking the next part")
     all_good = all(check.status in (Status.OK, Status.ABSENT) for check in checks)
     if as_json:
-        parts: list[PartDocument] = [
-            {
-                "name": check.name,
-                "status": check.status.value,
-                "message": check.message,
-                "remedy": check.remedy,
-            }
-            for check in checks
-        ]
-        document: DoctorDocument = {"ok": all_good, "checks": parts}
-        print_json(document)
+        print_json(Doctor(all_good, checks))
     else:
         rows = [
             (check.name, Text(check.status.value, STYLES[check.status]), check.message, check.remedy)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import click
 
@@ -86,7 +86,7 @@ def command(as_json: bool, as_markdown: bool) -> ExitCode:
     if as_json and as_markdown:
         raise click.UsageError("--json and --markdown exclude each other: give one of them")
     if as_json:
-        print_json(asdict(matrix()))
+        print_json(matrix())
     elif as_markdown:
         click.echo("\n".join(markdown(matrix())))
     else:

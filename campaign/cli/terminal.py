@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 import click
@@ -17,7 +19,18 @@ PIPE_WIDTH = 130
 
 def print_json(document: object) -> None:
     """Prints a result on stdout as JSON, in one line, so that a program finds it by its lines."""
-    click.echo(json.dumps(document))
+    click.echo(json.dumps(document, default=_plain))
+
+
+def _plain(value: object) -> object:
+    """Returns a value as one that JSON knows: of a dataclass its fields, of an enum its value."""
+    match value:
+        case Enum():
+            return value.value
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return {each.name: getattr(value, each.name) for each in fields(value)}
+        case _:
+            raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
 def print_table(

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from campaign.cli import options
 from campaign.cli.terminal import print_json, print_table
 from campaign.exit_codes import EXIT_CODES, ExitCode
-from reports.documents import ReadersDocument
 from workload.outcomes.decision import Decision
-
-if TYPE_CHECKING:
-    from campaign.verify.coherence import Searched
 
 
 @click.command()
@@ -32,7 +26,7 @@ def groups(runs: int, seed: int, as_json: bool) -> ExitCode:
     seeds = [seed * 1_000_003 + number for number in range(runs)]
     found = [search(setting, seeds) for setting in Setting]
     if as_json:
-        print_json([_document(each) for each in found])
+        print_json(found)
     else:
         rows = [(each.setting.value, str(each.runs), str(each.skewed)) for each in found]
         print_table("", ["setting", "runs", "with read skew"], rows)
@@ -44,12 +38,3 @@ def groups(runs: int, seed: int, as_json: bool) -> ExitCode:
         weaker = [each.setting.value for each in found if each.setting is not Setting.REPEATABLE_READ]
         click.echo(f"undecided: not each of {', '.join(weaker)} has shown read skew; give more --runs")
     return EXIT_CODES[decision]
-
-
-def _document(each: Searched) -> ReadersDocument:
-    return {
-        "setting": each.setting.value,
-        "runs": each.runs,
-        "skewed": each.skewed,
-        "shortest": each.shortest,
-    }
