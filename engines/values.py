@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from workload.schema import Column
+from workload.sql import Dialect, column_name, type_name
 from workload.types import Kind, Row, SqlType, Value
 
 Hooks = Mapping[Kind, Callable[[Any], Value]]
@@ -45,6 +46,11 @@ def typed_rows(
         return (*made, *row[len(makers) :])
 
     return [typed(row) for row in rows]
+
+
+def cast_items(columns: Sequence[Column], dialect: Dialect) -> str:
+    """Returns the items of a SELECT of columns, cast to their types."""
+    return ", ".join(f"CAST({column_name(c.name, dialect)} AS {type_name(c.type, dialect)})" for c in columns)
 
 
 PLAIN: Mapping[Kind, type] = {

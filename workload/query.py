@@ -353,6 +353,18 @@ def subexpressions(expr: Expr) -> Iterator[Expr]:
     return (node for node in walk(expr) if isinstance(node, Expr))
 
 
+def conjuncts(condition: Expr | None) -> Iterator[Expr]:
+    """The conditions that AND joins, at any depth; none for no condition."""
+    match condition:
+        case None:
+            return
+        case Call("and", parts, _):
+            for part in parts:
+                yield from conjuncts(part)
+        case _:
+            yield condition
+
+
 def windows_of(select: Select) -> Iterator[Window]:
     """The window functions of a block, those of its sub-selects not among them."""
     exprs = [item.expr for item in select.items]

@@ -137,18 +137,10 @@ def _relation(relation: ir.Relation, columns: Columns) -> Plan:
                 "join": JOINS[kind],
                 "left": _relation(left, columns),
                 "right": _relation(right, columns),
-                "on": [_pair(each, names) for each in _conjuncts(on)],
+                "on": [_pair(each, names) for each in ir.conjuncts(on)],
             }
         case _:
             raise Gap("a sub-query or a join without a condition")
-
-
-def _conjuncts(condition: ir.Expr) -> tuple[ir.Expr, ...]:
-    match condition:
-        case ir.Call("and", args):
-            return tuple(each for arg in args for each in _conjuncts(arg))
-        case _:
-            return (condition,)
 
 
 def _pair(condition: ir.Expr, left: set[str]) -> list[list[Any]]:

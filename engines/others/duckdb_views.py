@@ -16,10 +16,11 @@ import duckdb
 from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
 from engines.errors import shown
 from engines.others.duckdb_databases import Database
+from engines.values import cast_items
 from workload.limits import Limits
 from workload.scenario import Definition, DynamicTable, View
 from workload.schema import Column, Table
-from workload.sql import Dialect, column_name, type_name
+from workload.sql import Dialect
 from workload.types import Row
 
 
@@ -88,10 +89,7 @@ class DuckDb(Adapter):
         self._database.close()
 
     def _select(self, relation: str, columns: Sequence[Column]) -> list[Row]:
-        items = ", ".join(
-            f"CAST({column_name(c.name, Dialect.DUCKDB)} AS {type_name(c.type, Dialect.DUCKDB)})"
-            for c in columns
-        )
+        items = cast_items(columns, Dialect.DUCKDB)
         return self._db.execute(f"SELECT {items} FROM {relation}").fetchall()
 
     def _define(self, text: str) -> None:

@@ -13,9 +13,10 @@ from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, U
 from engines.others.node.packages import needed
 from engines.others.node.pglite import server_of_thread
 from engines.others.pg_ivm_gaps import LIMITS
+from engines.values import cast_items
 from workload.scenario import DynamicTable
 from workload.schema import Column, Table
-from workload.sql import Dialect, type_name
+from workload.sql import Dialect
 from workload.types import Row
 
 
@@ -89,7 +90,7 @@ class PgIvm(Adapter):
         return True
 
     def _select(self, relation: str, columns: Sequence[Column]) -> list[Row]:
-        items = ", ".join(f"CAST({c.name} AS {type_name(c.type, Dialect.POSTGRES)})" for c in columns)
+        items = cast_items(columns, Dialect.POSTGRES)
         cursor = self._connection().execute(f"SELECT {items} FROM {relation}")
         return cursor.fetchall()
 

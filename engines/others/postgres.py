@@ -12,6 +12,7 @@ import psycopg
 
 from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
 from engines.errors import EngineError, shown
+from engines.values import cast_items
 from servers.own import ServerMissing
 from servers.postgres import programs, started
 from workload import query as ir
@@ -19,7 +20,7 @@ from workload.limits import Limits
 from workload.operators import OPERATORS, Operator
 from workload.scenario import Definition, DynamicTable, View
 from workload.schema import Column, Table
-from workload.sql import Dialect, column_name, type_name
+from workload.sql import Dialect, column_name
 from workload.types import Kind, Row
 
 
@@ -154,10 +155,7 @@ class Postgres(Adapter):
             raise Unsupported(shown(error)) from error
 
     def _select(self, relation: str, columns: Sequence[Column]) -> list[Row]:
-        items = ", ".join(
-            f"CAST({column_name(c.name, Dialect.POSTGRES)} AS {type_name(c.type, Dialect.POSTGRES)})"
-            for c in columns
-        )
+        items = cast_items(columns, Dialect.POSTGRES)
         return self._connection.execute(f"SELECT {items} FROM {relation}").fetchall()
 
     def _run(self, *texts: str) -> None:

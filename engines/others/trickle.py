@@ -9,12 +9,13 @@ import duckdb
 
 from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
 from engines.errors import EngineError, shown
+from engines.values import cast_items
 from workload import query as ir
 from workload.limits import Limits
 from workload.operators import Operator
 from workload.scenario import DynamicTable
 from workload.schema import Column, Table
-from workload.sql import Dialect, render_expr, type_name
+from workload.sql import Dialect, render_expr
 from workload.types import Row
 
 JOINS = {
@@ -53,15 +54,7 @@ def gap(query: ir.Query) -> str | None:
 
 def _equates(join: ir.Join) -> bool:
     left = {each.alias for each in ir.relations_of(join.left) if isinstance(each, ir.Named)}
-    return join.on is not None and all(_pair(each, left) for each in _conjuncts(join.on))
-
-
-def _conjuncts(condition: ir.Expr) -> tuple[ir.Expr, ...]:
-    match condition:
-        case ir.Call("and", args):
-            return tuple(each for arg in args for each in _conjuncts(arg))
-        case _:
-            return (condition,)
+    return join.on is not None and all(_pair(each, left) for each in ir.conjuncts(join.on))
 
 
 def _pair(condition: ir.Expr, left: set[str]) -> tuple[ir.ColumnRef, ir.ColumnRef] | None:
@@ -206,7 +199,7 @@ class Trickle(Adapter):
             case ir.Join(kind, left, right, on):
                 assert on is not None
                 names = {each.alias for each in _read(left)}
-                pairs = [pair for each in _conjuncts(on) if (pair := _pair(each, names))]
+                pairs = [pair for each in ir.conjuncts(on) if (pair := _pair(each, names))]
                 return self._source(run, left).join(
                     self._source(run, right),
                     on={_text(one): _text(two) for one, two in pairs},
@@ -239,7 +232,7 @@ class Trickle(Adapter):
         self._keys[f"{name}_"] = (ROW,)
 
     def _select(self, relation: str, columns: Sequence[Column]) -> list[Row]:
-        items = ", ".join(f"CAST({c.name} AS {type_name(c.type, Dialect.DUCKDB)})" for c in columns)
+        items = cast_items(columns, Dialect.DUCKDB)
         return self._db.execute(f"SELECT {items} FROM {relation}").fetchall()
 
 

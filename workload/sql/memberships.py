@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from workload import query as ir
@@ -58,7 +58,7 @@ def groups_of(join: ir.Join) -> ir.Select | None:
     named = {item.name: item.expr for item in items}
     before: list[ir.Expr] = []
     after: list[ir.Expr] = []
-    for condition in conjuncts(join.on):
+    for condition in ir.conjuncts(join.on):
         of_row = ir.changed(condition, lambda part: _inside_out(part, alias, named))
         aggregated = any(isinstance(part, ir.Aggregate) for part in ir.subexpressions(of_row))
         (after if aggregated else before).append(of_row)
@@ -162,18 +162,6 @@ def over_groups(select: ir.Select) -> OverGroups | None:
 def _inside_out(part: ir.Node, alias: str, named: Mapping[str, ir.Expr]) -> ir.Expr | None:
     inside = isinstance(part, ir.ColumnRef) and part.relation == alias
     return named[part.name] if inside and isinstance(part, ir.ColumnRef) else None
-
-
-def conjuncts(condition: ir.Expr | None) -> Iterator[ir.Expr]:
-    """The conditions that AND joins, at any depth; none for no condition."""
-    match condition:
-        case None:
-            return
-        case ir.Call("and", parts, _):
-            for part in parts:
-                yield from conjuncts(part)
-        case _:
-            yield condition
 
 
 def conjunction(conditions: list[ir.Expr]) -> ir.Expr | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from workload import query as ir
 from workload.aggregates import LISTS
-from workload.sql.memberships import conjunction, conjuncts, over_groups
+from workload.sql.memberships import conjunction, over_groups
 from workload.types import BOOLEAN
 
 Ties = tuple[tuple[ir.Expr, ir.Expr], ...]
@@ -73,7 +73,7 @@ def row_join(select: ir.Select) -> RowJoin | None:
     if groups.sets is not None or select.group_by is not None or any(True for _ in ir.windows_of(select)):
         return None
     named = {item.name: item.expr for item in items}
-    ties = [_tie(part, alias, named) for part in conjuncts(on)]
+    ties = [_tie(part, alias, named) for part in ir.conjuncts(on)]
     tied = [tie for tie in ties if tie is not None]
     if len(tied) < len(ties) or {key for _, key in tied} != set(keys):
         return None
@@ -103,7 +103,7 @@ def first_rows(join: ir.Join) -> FirstRows | None:
             pass
         case _:
             return None
-    match list(conjuncts(kept)):
+    match list(ir.conjuncts(kept)):
         case [ir.Call("le", (ir.Window() as number, ir.Literal(int() as last)))]:
             offset = 0
         case [
@@ -116,7 +116,7 @@ def first_rows(join: ir.Join) -> FirstRows | None:
     if number.function is not ir.WindowFunction.ROW_NUMBER or last < offset:
         return None
     named = {item.name: item.expr for item in items}
-    ties = [_tie(part, alias, named) for part in conjuncts(on)]
+    ties = [_tie(part, alias, named) for part in ir.conjuncts(on)]
     tied = [tie for tie in ties if tie is not None]
     if len(tied) < len(ties) or {key for _, key in tied} != set(number.partition):
         return None
@@ -157,7 +157,7 @@ def scalar_join(select: ir.Select) -> ScalarJoin | None:
         values = {column: named[column.name] for column in _read(select, alias)}
         known = values and all(_is_value(value, kind) for value in values.values())
         return ScalarJoin(left, apart, (), values, ()) if known else None
-    ties = [_tie(part, alias, named) for part in conjuncts(on)]
+    ties = [_tie(part, alias, named) for part in ir.conjuncts(on)]
     tied = [tie for tie in ties if tie is not None]
     if (
         len(tied) < len(ties)

@@ -16,6 +16,7 @@ from workload.coercion import common_type_of
 from workload.query import Call, Expr, Literal
 from workload.sql.functions import CASE, IN
 from workload.types import BIGINT, BITS, DOUBLE, INT, STRING, Kind, SqlType, decimal
+from workload.writing.literal import is_minus_zero
 
 CALCULATING = frozenset({"add", "sub", "mul", "mod"})
 """Arithmetic, which takes its values in the type of its result if that is BIGINT or DOUBLE."""
@@ -86,7 +87,7 @@ def _everyday(constant: object, type_: SqlType) -> Literal | None:
             return None
         case int() if type_.kind is not Kind.INT and abs(constant) < 2**31:
             return Literal(constant, INT)
-        case float() if math.isfinite(constant) and abs(constant) < 1000 and not _is_minus_zero(constant):
+        case float() if math.isfinite(constant) and abs(constant) < 1000 and not is_minus_zero(constant):
             return _number(Decimal(constant))
         case Decimal():
             return _number(constant)
@@ -104,10 +105,6 @@ def _number(value: Decimal) -> Literal | None:
         return Literal(int(value), INT) if abs(value) < 2**31 else None
     digits, exponent = len(value.as_tuple().digits), -int(value.as_tuple().exponent)
     return Literal(value, decimal(max(digits, exponent), exponent)) if digits <= 18 else None
-
-
-def _is_minus_zero(value: float) -> bool:
-    return value == 0 and math.copysign(1, value) < 0
 
 
 def _means_the_same(values: Sequence[Expr], type_: SqlType, comparing: bool) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from workload import query as ir
 from workload.sql.functions import IN
@@ -15,7 +15,7 @@ def lists_of_rows(clause: Clause, where: ir.Expr | None) -> Mapping[ir.Expr, Wri
     Only those that AND joins: elsewhere Spark's IN with a query is FALSE where SQL's is NULL.
     """
     written: dict[ir.Expr, Written] = {}
-    for part in () if where is None else _conjuncts(where):
+    for part in ir.conjuncts(where):
         match part:
             case ir.Call(function, (value, *listed)) if function == IN and clause.style.chance(15):
                 if all(isinstance(each, ir.Literal) and each.value is not None for each in listed):
@@ -23,15 +23,6 @@ def lists_of_rows(clause: Clause, where: ir.Expr | None) -> Mapping[ir.Expr, Wri
             case _:
                 pass
     return written
-
-
-def _conjuncts(condition: ir.Expr) -> Iterator[ir.Expr]:
-    match condition:
-        case ir.Call("and", args):
-            for arg in args:
-                yield from _conjuncts(arg)
-        case _:
-            yield condition
 
 
 def _text(clause: Clause, value: ir.Expr, listed: list[ir.Expr]) -> str:

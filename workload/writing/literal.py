@@ -31,8 +31,8 @@ def written_literal(
         case int() if value > -(2 ** (BITS[type_.kind] - 1)):
             return f"{value}{words(SUFFIXES[type_.kind])}"
         case float() if type_.kind is Kind.FLOAT:
-            return f"{value!r}{words('F')}" if math.isfinite(value) and not _is_minus_zero(value) else usual
-        case float() if math.isfinite(value) and not _is_minus_zero(value):
+            return f"{value!r}{words('F')}" if math.isfinite(value) and not is_minus_zero(value) else usual
+        case float() if math.isfinite(value) and not is_minus_zero(value):
             return f"{value!r}{words('D')}" if chance(50) else f"{value:.17e}"
         case Decimal() if _is_bare(value, type_):
             return f"{value:f}"
@@ -52,5 +52,6 @@ def _is_bare(value: Decimal, type_: SqlType) -> bool:
     return scale > 0 and type_.scale == scale and type_.precision == max(len(value.as_tuple().digits), scale)
 
 
-def _is_minus_zero(value: float) -> bool:
+def is_minus_zero(value: float) -> bool:
+    """Whether a number is -0.0, which is written in another way than 0."""
     return value == 0 and math.copysign(1, value) < 0
