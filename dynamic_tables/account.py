@@ -4,74 +4,40 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from dynamic_tables.arguments import checked_key, checked_name, checked_text, checked_time
-from dynamic_tables.define import ReadQuery, define, ensure_frozen_stays, hidden_columns, read_query
-from dynamic_tables.definition import (
-    BaseTable,
-    Columns,
-    Definition,
-    DynamicTable,
-    RefreshMode,
-    View,
-    fingerprint,
-)
-from dynamic_tables.differentiate.registry import RULES, Rules
-from dynamic_tables.errors import (
-    DefinitionError,
-    ObjectStore,
-    RefreshFailed,
-    SlowCapture,
-    StoreError,
-    UnsupportedError,
-)
-from dynamic_tables.journal.events import Defined, Dropped, Granted, Privilege
+from dynamic_tables.arguments import checked_key, checked_time
+from dynamic_tables.define import define, ensure_frozen_stays, read_query
+from dynamic_tables.definition import BaseTable, Definition, DynamicTable, RefreshMode, View
+from dynamic_tables.errors import DefinitionError, ObjectStore, RefreshFailed, SlowCapture, StoreError
+from dynamic_tables.journal.events import Privilege
 from dynamic_tables.moment import moment
-from dynamic_tables.operations.commanded import Commanded
 from dynamic_tables.operations.dropping import finish_drops, note_dropped
 from dynamic_tables.operations.evolving import Evolving
-from dynamic_tables.operations.operating import Operating, allowed, ensure_in_order, with_lag
-from dynamic_tables.operations.own_functions import OwnFunctions
-from dynamic_tables.operations.reading import ensure_acyclic, sources_now
-from dynamic_tables.operations.renaming import ensure_at_rest, finish_renames
+from dynamic_tables.operations.groups import ensure_in_order
+from dynamic_tables.operations.operating import Operating
+from dynamic_tables.operations.reading import ensure_acyclic
+from dynamic_tables.operations.renaming import finish_renames
+from dynamic_tables.operations.rights import allowed
+from dynamic_tables.operations.tables import ensure_at_rest
 from dynamic_tables.operations.watching import Watching
 from dynamic_tables.own_functions import is_function_statement
 from dynamic_tables.plan.nodes import BoundQuery
-from dynamic_tables.reading.text.current_time import text_reads_time
 from dynamic_tables.reading.text.text import names_in, read_text
-from dynamic_tables.refresh.execute import PROTOCOL, Refreshing, RefreshProtocol
-from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.schedule.clock import Clock
-from dynamic_tables.schedule.failing import RULE, FailureRule
 from dynamic_tables.schedule.lag import MINIMUM_LAG, Lag, read_lag
-from dynamic_tables.schedule.timetable import Rhythm
 from dynamic_tables.store.names.statements import column_type
-from dynamic_tables.store.port import (
-    FrameStore,
-    NamingStore,
-    RefreshRecord,
-    Relation,
-    Store,
-    TextAnalyzer,
-    WritableStore,
-)
+from dynamic_tables.store.port import FrameStore, NamingStore, RefreshRecord, Relation, WritableStore
 from dynamic_tables.store.spark.attached import what_is_missing
 from dynamic_tables.store.spark.object_store import WHAT_IS_REFUSED
-from dynamic_tables.store.transactions.owner import this_process
-from dynamic_tables.turn import Turn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
 Kind = TypeVar("Kind", View, DynamicTable)
-
-
-Below = tuple[tuple[str, ...], tuple[object, ...]]
-"""What the plan of a query depends on: the texts of query and views; the sources, and the columns it gave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,35 +53,15 @@ class Description:
         return self.refreshes[-1].frontier.timestamp if self.refreshes else None
 
 
-@dataclass(slots=True, kw_only=True)
-class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
+class Account(Operating, Watching, Evolving):
     """Tables over one store and one clock. Its methods may be called by several threads; they run one by one.
 
-    `rules` and `protocol` are the algebra and the steps of a refresh; tests replace parts of them. `role`:
-    who uses it, for privileges. `process`: its name in the journal. `minimum_lag`: the least target lag that
-    it takes, in microseconds. `rhythm` and `failure_rule`: when tables are refreshed, and when no more.
+    Each of its bases has the methods for one thing that users do with them.
     """
-
-    store: Store
-    clock: Clock
-    rules: Rules = RULES
-    protocol: RefreshProtocol = PROTOCOL
-    role: str = ""
-    process: str = field(default_factory=this_process)
-    minimum_lag: int = 1
-    rhythm: Rhythm = field(default_factory=Rhythm)
-    failure_rule: FailureRule = RULE
-    bound: dict[str, tuple[Below, BoundQuery | None, Columns]] = field(default_factory=dict)
-    plans: Plans = field(init=False)
-    lock: Turn = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.plans = Plans(self.rules)
-        self.lock = Turn(self._begin)
 
     def _begin(self) -> None:
         """Begins an operation: what another process has left undone is finished first."""
-        self.store.begin()
+        super()._begin()
         finish_renames(self)
         finish_drops(self)
 
@@ -251,7 +197,7 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
         old = self.store.definitions().get(name.lower())
         if old is not None and not isinstance(old, kind):
             raise DefinitionError(f"{old.name} exists already and is something else; drop it first")
-        ensure_at_rest(self, name.lower())
+        ensure_at_rest(self.store.journal.poll(), name.lower())
         return old
 
     def _old_table(self, name: str) -> DynamicTable | None:
@@ -359,34 +305,6 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
                 self.note_definition(old)
             raise
 
-    def discard(self, table: DynamicTable) -> None:
-        """Removes a dynamic table that could not be made; `undrop` brings back what was dropped before it."""
-        self.store.drop(table, for_good=True)
-        dropped = Dropped(at=self.clock.now(), by=self.process, table=table.name, for_good=True)
-        self.store.journal.add(dropped)
-
-    def note_definition(self, table: DynamicTable, *, created: bool = False) -> None:
-        """Writes a new definition into the journal, and the role of the account as its owner.
-
-        `created`: it is that of a new table.
-        """
-        at, by = self.clock.now(), self.process
-        self.store.journal.add(
-            Defined(
-                at=at,
-                by=by,
-                table=table.name,
-                sources=table.sources,
-                target_lag=table.target_lag,
-                text=table.text,
-                created=created,
-            )
-        )
-        if self.role:
-            self.store.journal.add(
-                Granted(at=at, by=by, table=table.name, role=self.role, privilege=Privilege.OWNERSHIP)
-            )
-
     def read(self, name: str, at: int | None = None) -> DataFrame:
         """Returns the rows of a base or dynamic table as a data frame of Spark, without internal columns.
 
@@ -438,90 +356,6 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
             raise DefinitionError("this account's store has no data frames; open one on Spark")
         return self.store
 
-    def refreshing(self, table: DynamicTable) -> Refreshing:
-        """Returns a refresh of one table alone, not yet run. Raises DefinitionError: a source was dropped."""
-        definitions = self.store.definitions()
-        table = replace(table, sources=sources_now(table, definitions))
-        sources, below = self._below(table)
-        known = self.bound.get(table.name)
-        if known is None or known[0] != below:
-            if known is not None:
-                self.plans.forget()
-            known = (below, *self._read(table, definitions))
-            self.bound[table.name] = known
-        _, bound, columns = known
-        if table.incremental and bound is None:
-            table = self._not_maintained(table, definitions)
-        if table.frozen_where and columns != table.columns:
-            raise DefinitionError(
-                f"the query of {table.name} has other columns now, which would change its frozen part; "
-                f"create another table with backfill_from={table.name!r}"
-            )
-        expanded = fingerprint(below[0], columns, sources.values()) + str(below[1][-1])
-        keeps_state = table.incremental and not table.frozen_where
-        state = hidden_columns(bound, self.rules) if keeps_state else ()
-        return Refreshing(
-            table=replace(table, columns=columns, expanded=expanded, state=state),
-            bound=bound,
-            definitions=sources,
-            store=self.store,
-            plans=self.plans,
-            protocol=self.protocol,
-            reads_time=any(map(text_reads_time, below[0])),
-            took=self.store.journal.poll().of(table.name).took,
-        )
-
-    def _below(self, table: DynamicTable) -> tuple[dict[str, BaseTable | DynamicTable], Below]:
-        """Returns the sources of a table, and the state of what is below: the query is bound once for each.
-
-        A view or the columns of a source may change after the table was created.
-
-        Raises DefinitionError: a source was dropped.
-        """
-        definitions = self.store.definitions()
-        sources: dict[str, BaseTable | DynamicTable] = {}
-        for source in table.sources:
-            definition = definitions.get(source)
-            if not isinstance(definition, BaseTable | DynamicTable):
-                raise DefinitionError(
-                    f"{table.name} reads {source}, which was dropped or renamed; bring it back, "
-                    f"or replace {table.name}"
-                )
-            sources[source] = definition
-        texts = read_text(table.text, definitions).texts
-        marks, changing = self.use_functions(texts)
-        return sources, (texts, (*sources.values(), table.columns, changing is None, marks))
-
-    def _read(
-        self, table: DynamicTable, definitions: Mapping[str, Definition]
-    ) -> tuple[BoundQuery | None, Columns]:
-        """Returns plan and columns of a table's query; no plan for a FULL table, whose text Spark runs."""
-        if not table.incremental and self._analyzer is not None:
-            names = read_text(table.text, definitions).names
-            return None, self._analyzer.columns_of_text(table.text, names)
-        read = read_query(table.text, definitions, self.rules, self._analyzer)
-        unsupported = self._unsupported(read)
-        if not table.incremental or unsupported is None:
-            return read.bound, table.columns if read.bound is None else read.bound.schema
-        # What it reads was changed, so that the changes of the query cannot be computed any more.
-        if table.mode is RefreshMode.INCREMENTAL or self._analyzer is None:
-            reason = f"{table.name} cannot be INCREMENTAL any more: {unsupported}"
-            raise DefinitionError(f"{reason}; replace it, or what it reads")
-        return None, self._analyzer.columns_of_text(table.text, read.text.names)
-
-    def _not_maintained(self, table: DynamicTable, definitions: Mapping[str, Definition]) -> DynamicTable:
-        """Returns an AUTO table as a FULL one, with the reason."""
-        read = read_query(table.text, definitions, self.rules, self._analyzer)
-        return replace(table, incremental=False, reason=str(self._unsupported(read)), state=())
-
-    def _unsupported(self, read: ReadQuery) -> UnsupportedError | None:
-        """Returns why a query cannot be maintained, its functions included; None where it can."""
-        return self.use_functions(read.text.texts)[1] or read.unsupported
-
-    @property
-    def _analyzer(self) -> TextAnalyzer | None:
-        return self.store if isinstance(self.store, TextAnalyzer) else None
-
     def fresh_contents(self, name: str) -> Relation:
         """Returns the contents that an initialization at the table's frontier would write; no commit."""
         with self.lock:
@@ -559,7 +393,7 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
             definition = self.existing(name)
             if isinstance(definition, DynamicTable):
                 allowed(self, definition.name, Privilege.OWNERSHIP)
-            ensure_at_rest(self, definition.name)
+            ensure_at_rest(self.store.journal.poll(), definition.name)
             self.forget(definition.name)
             known = self.store.journal.poll().of(definition.name).number
             self.store.drop(definition)
@@ -572,11 +406,6 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
                         self.store.restore(definition.name)
                     raise
 
-    def forget(self, name: str) -> None:
-        """Forgets what was computed for a table whose definition changes."""
-        self.bound.pop(name, None)
-        self.plans.forget()
-
     def _ensure_unread(self, name: str) -> None:
         """Raises DefinitionError if a view or dynamic table reads a table or view."""
         definitions = self.store.definitions()
@@ -584,30 +413,6 @@ class Account(Commanded, Operating, Watching, Evolving, OwnFunctions):
         for other in map(definitions.get, definitions):
             if isinstance(other, View | DynamicTable) and name in names_in(other.text):
                 raise DefinitionError(f"{name} is read by {other.name}; drop that first")
-
-    def dynamic_table(self, name: str) -> DynamicTable:
-        """Returns the definition of a dynamic table. Raises DefinitionError: no such dynamic table."""
-        definition = self.existing(name)
-        if not isinstance(definition, DynamicTable):
-            raise DefinitionError(f"{definition.name} is no dynamic table")
-        return with_lag(definition, self.store.journal.poll())
-
-    def existing(self, name: str) -> Definition:
-        """Returns the definition of a table or view. Raises DefinitionError: there is none."""
-        checked_text(name, "a table or view")
-        definitions = self.store.definitions()
-        if name.lower() not in definitions:
-            known = ", ".join(definitions) or "none"
-            raise DefinitionError(f"no table or view named {name}; there are: {known}")
-        return definitions[name.lower()]
-
-    def new_name(self, name: str) -> str:
-        """Returns a name in lower case. Raises DefinitionError: it is in use, or no name."""
-        new = checked_name(name)
-        ensure_at_rest(self, new)
-        if new in self.store.definitions():
-            raise DefinitionError(f"{name} exists already; drop it first or take another name")
-        return new
 
 
 def _warn_of(table: Definition, depth: int = 3) -> None:

@@ -14,8 +14,8 @@ from dynamic_tables.definition import DynamicTable
 from dynamic_tables.errors import DynamicTablesError
 from dynamic_tables.journal.events import Event, GroupCreated, GroupDropped, Published
 from dynamic_tables.journal.state import Operations
-from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.runner import Runner
+from dynamic_tables.operations.tables import AccountTables
 from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.schedule.group import RefreshGroup
 from dynamic_tables.schedule.lag import SECOND
@@ -329,13 +329,13 @@ class World:
             self.found.append(what)
 
 
-def one_by_one(account: Operated, group: RefreshGroup, versions: Mapping[str, int]) -> None:
+def one_by_one(account: AccountTables, group: RefreshGroup, versions: Mapping[str, int]) -> None:
     """The mistake `published_one_by_one`: a reader may come between two members."""
     for name, timestamp in versions.items():
         blindly(account, group, {name: timestamp})
 
 
-def blindly(account: Operated, group: RefreshGroup, versions: Mapping[str, int]) -> None:
+def blindly(account: AccountTables, group: RefreshGroup, versions: Mapping[str, int]) -> None:
     """The mistake `published_blindly`: whatever the group has become meanwhile."""
     account.store.journal.add(
         Published(at=account.clock.now(), by=account.process, group=group.name, versions=versions)

@@ -10,8 +10,8 @@ from threading import Event as Signal, Thread
 from dynamic_tables.errors import DynamicTablesError, StoreError
 from dynamic_tables.journal.events import Claimed, Released
 from dynamic_tables.journal.state import Claim, Operations
-from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.states import is_held
+from dynamic_tables.operations.tables import AccountTables
 from dynamic_tables.schedule.lag import SECOND
 from dynamic_tables.store.transactions.owner import has_ended
 
@@ -27,7 +27,7 @@ PAUSE = 0.2
 
 @contextmanager
 def claimed(
-    account: Operated,
+    account: AccountTables,
     tables: Sequence[str],
     timestamp: int,
     *,
@@ -53,7 +53,11 @@ def claimed(
 
 @contextmanager
 def claimed_in_turn(
-    account: Operated, tables: Sequence[str], timestamp: int, *, pause: Callable[[float], None] = time.sleep
+    account: AccountTables,
+    tables: Sequence[str],
+    timestamp: int,
+    *,
+    pause: Callable[[float], None] = time.sleep,
 ) -> Iterator[bool]:
     """Claims tables inside the block, after waiting for other processes that live; yields if it has waited.
 
@@ -93,7 +97,7 @@ def claimed_in_turn(
 
 
 def _whole(
-    account: Operated, tables: Sequence[str], timestamp: int, lease: int, gone: Callable[[str], bool]
+    account: AccountTables, tables: Sequence[str], timestamp: int, lease: int, gone: Callable[[str], bool]
 ) -> Decide:
     """Returns what claims all of some tables, or none while another process has one of them."""
 
@@ -106,13 +110,17 @@ def _whole(
     return claim
 
 
-def _now(account: Operated, operations: Operations) -> int:
+def _now(account: AccountTables, operations: Operations) -> int:
     """Returns the time, not before the last event: a clock that went back must not undo a claim."""
     return max(account.clock.now(), operations.newest)
 
 
 def _free(
-    account: Operated, tables: Sequence[str], operations: Operations, now: int, gone: Callable[[str], bool]
+    account: AccountTables,
+    tables: Sequence[str],
+    operations: Operations,
+    now: int,
+    gone: Callable[[str], bool],
 ) -> int:
     """Returns how many tables come before the first one that another process has."""
     claims = (operations.of(table).claim for table in tables)
@@ -124,13 +132,13 @@ def _is_own(claim: Claim | None, process: str, now: int) -> bool:
     return claim is not None and claim.by == process and claim.until > now
 
 
-def _claim(account: Operated, tables: Sequence[str], timestamp: int, until: int, now: int) -> Claimed:
+def _claim(account: AccountTables, tables: Sequence[str], timestamp: int, until: int, now: int) -> Claimed:
     return Claimed(at=now, by=account.process, tables=tuple(tables), timestamp=timestamp, until=until)
 
 
 @contextmanager
 def _released(
-    account: Operated, tables: Sequence[str], observe: Callable[[DynamicTablesError], None]
+    account: AccountTables, tables: Sequence[str], observe: Callable[[DynamicTablesError], None]
 ) -> Iterator[None]:
     """Releases after the block what this process has claimed of some tables."""
     try:
@@ -147,7 +155,7 @@ def _released(
 
 @contextmanager
 def _alive(
-    account: Operated,
+    account: AccountTables,
     claim: Decide,
     lease: int,
     observe: Callable[[DynamicTablesError], None],

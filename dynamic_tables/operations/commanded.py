@@ -11,13 +11,14 @@ from traceback import walk_tb
 from types import FrameType
 
 from dynamic_tables import errors
-from dynamic_tables.definition import BaseTable, DynamicTable
-from dynamic_tables.journal.events import Privilege, RefreshFailure, Trigger
+from dynamic_tables.definition import DynamicTable
+from dynamic_tables.journal.events import Privilege, Refreshed, RefreshFailure, Trigger
 from dynamic_tables.moment import moment
+from dynamic_tables.operations.binding import Binding
 from dynamic_tables.operations.claiming import claimed_in_turn
-from dynamic_tables.operations.operated import Operated
-from dynamic_tables.operations.operating import allowed, completed, publish
-from dynamic_tables.operations.reading import sources_now
+from dynamic_tables.operations.groups import publish
+from dynamic_tables.operations.rights import allowed
+from dynamic_tables.operations.tables import AccountTables
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.lag import SECOND, initialization_timestamp
 from dynamic_tables.store.faults import MISTAKES, fault_of
@@ -26,10 +27,10 @@ Observe = Callable[[RefreshResult], None]
 """Receives each refresh as soon as it is committed."""
 
 
-class Commanded:
+class Commanded(Binding):
     """The methods of an account that refresh tables, and say how far they are."""
 
-    def initialize(self: Operated, name: str, *, observe: Observe | None = None) -> tuple[RefreshResult, ...]:
+    def initialize(self, name: str, *, observe: Observe | None = None) -> tuple[RefreshResult, ...]:
         """Writes the first contents of a table created with `initialize=False`; otherwise as `refresh`."""
         with self.lock:
             table = self.dynamic_table(name)
@@ -42,7 +43,7 @@ class Commanded:
             return _refresh(self, (table.name,), newest_of_all, Trigger.CREATION, observe)
 
     def refresh(
-        self: Operated, name: str, at: int | None = None, *, observe: Observe | None = None
+        self, name: str, at: int | None = None, *, observe: Observe | None = None
     ) -> tuple[RefreshResult, ...]:
         """Refreshes a table to data timestamp `at` in microseconds (default: now), upstream tables first.
 
@@ -63,13 +64,13 @@ class Commanded:
                 self, (table.name,), _present(self) if at is None else lambda: at, Trigger.MANUAL, observe
             )
 
-    def refresh_together(self: Operated, names: Sequence[str]) -> tuple[RefreshResult, ...]:
+    def refresh_together(self, names: Sequence[str]) -> tuple[RefreshResult, ...]:
         """Refreshes tables to one data timestamp, now, and what they read; as `refresh`."""
         with self.lock:
             named = [allowed(self, name, Privilege.OPERATE).name for name in names]
             return _refresh(self, named, _present(self), Trigger.MANUAL)
 
-    def reinitialize(self: Operated, name: str) -> tuple[RefreshResult, ...]:
+    def reinitialize(self, name: str) -> tuple[RefreshResult, ...]:
         """Writes the contents of a dynamic table anew, upstream tables first, and returns the refreshes.
 
         It repairs a table whose rows another writer has changed; tables that read it stay as they are. The
@@ -81,7 +82,7 @@ class Commanded:
             return _refresh(self, (table.name,), _present(self), Trigger.MANUAL, anew="it was asked for")
 
     def run_refresh(
-        self: Operated, table: DynamicTable, timestamp: int, trigger: Trigger, *, anew: str = ""
+        self, table: DynamicTable, timestamp: int, trigger: Trigger, *, anew: str = ""
     ) -> RefreshResult:
         """Refreshes one table alone, to a data timestamp that all tables it reads have, and journals it.
 
@@ -119,41 +120,8 @@ class Commanded:
             raise error from raised
         # The refresh is committed, whether the journal can be written or not.
         with suppress(errors.StoreError):
-            completed(self, result, started, trigger)
+            _completed(self, result, started, trigger)
         return result
-
-    def visible(self: Operated, table: DynamicTable) -> Sequence[int]:
-        """Returns the data timestamps of a table that readers may see, oldest first."""
-        published = self.store.journal.poll().published(table.name)
-        if published is not None:
-            return published
-        return tuple(record.frontier.timestamp for record in self.store.refreshes(table))
-
-    def upstream(self: Operated, table: DynamicTable) -> tuple[DynamicTable, ...]:
-        """Returns the dynamic tables that a table reads, at any depth, each after those that it reads."""
-        return _with_upstream(self, (table.name,), groups=False)[:-1]
-
-    def decide(self: Operated, table: DynamicTable, timestamp: int) -> None:
-        """Decides what a data timestamp stands for, before a refresh to it. Raises RefreshFailed."""
-        try:
-            self.store.decide(timestamp)
-        except errors.StoreError as error:
-            raise errors.RefreshFailed(table.name, timestamp, str(error)) from error
-
-    def oldest(self: Operated, table: DynamicTable) -> int | None:
-        """Returns the oldest data timestamp at which all base tables below a table exist."""
-        definitions = self.store.definitions()
-        below = (*self.upstream(table), table)
-        sources = {source for each in below for source in sources_now(each, definitions)}
-        bases = [base for base in map(definitions.get, sources) if isinstance(base, BaseTable)]
-        starts = [
-            history.versions[0].timestamp for base in bases if (history := self.store.history(base)).versions
-        ]
-        return max(starts, default=None)
-
-    def has_version_at(self: Operated, table: DynamicTable, timestamp: int) -> bool:
-        """Tells whether the table has a refresh with exactly this data timestamp."""
-        return any(record.frontier.timestamp == timestamp for record in self.store.refreshes(table))
 
 
 SKEW = 60 * SECOND
@@ -161,7 +129,7 @@ SKEW = 60 * SECOND
 several machines differ by less. Until it has caught up, time stands still for the table."""
 
 
-def _ensure_clock(account: Operated, table: DynamicTable, timestamp: int) -> None:
+def _ensure_clock(account: AccountTables, table: DynamicTable, timestamp: int) -> None:
     """Raises RefreshFailed: the clock went back, so that the current time of a query would be a wrong one."""
     newest = max((each.frontier.timestamp for each in account.store.refreshes(table)), default=None)
     now = account.clock.now()
@@ -174,6 +142,21 @@ def _ensure_clock(account: Operated, table: DynamicTable, timestamp: int) -> Non
         )
 
 
+def _completed(account: AccountTables, result: RefreshResult, started: int, trigger: Trigger) -> None:
+    """Writes a committed refresh into the journal."""
+    account.store.journal.add(
+        Refreshed(
+            at=account.clock.now(),
+            by=account.process,
+            table=result.table,
+            timestamp=result.timestamp,
+            started=started,
+            trigger=trigger,
+            action=result.action.value,
+        )
+    )
+
+
 def _naming(table: str, error: errors.DynamicTablesError) -> errors.DynamicTablesError:
     """Returns an error about a definition with the name of the table that it is about, if it lacks it."""
     if type(error) is not errors.DefinitionError or re.search(rf"\b{re.escape(table)}\b", str(error)):
@@ -181,13 +164,13 @@ def _naming(table: str, error: errors.DynamicTablesError) -> errors.DynamicTable
     return errors.DefinitionError(f"{table} cannot be refreshed: {error}")
 
 
-def _present(account: Operated) -> Callable[[], int]:
+def _present(account: AccountTables) -> Callable[[], int]:
     """Returns what chooses the present as a data timestamp."""
     return lambda: account.store.earliest(account.clock.now())
 
 
 def _refresh(
-    account: Operated,
+    account: Commanded,
     names: Sequence[str],
     choose: Callable[[], int],
     trigger: Trigger,
@@ -200,7 +183,7 @@ def _refresh(
     What another process refreshes is waited for. `choose`: chooses the data timestamp, after the waiting.
     `anew`: the reason to write the tables that were named anew, whatever has changed.
     """
-    tables = _with_upstream(account, names, groups=True)
+    tables = account.with_upstream(names, groups=True)
     expected = choose()
     reasons = dict.fromkeys(names, anew) if anew else {}
     try:
@@ -213,21 +196,21 @@ def _refresh(
 
 
 def _as_they_are_now(
-    account: Operated, names: Sequence[str], tables: Sequence[DynamicTable]
+    account: AccountTables, names: Sequence[str], tables: Sequence[DynamicTable]
 ) -> tuple[DynamicTable, ...]:
     """Returns tables with the definitions that they have after a wait.
 
     Raises StoreError: by these definitions other tables must be refreshed too.
     """
     account.store.begin()
-    now = _with_upstream(account, names, groups=True)
+    now = account.with_upstream(names, groups=True)
     if {table.name for table in now} != {table.name for table in tables}:
         raise errors.StoreError("another process has changed what it reads; refresh it again")
     return now
 
 
 def _refresh_claimed(
-    account: Operated,
+    account: Commanded,
     tables: Sequence[DynamicTable],
     timestamp: int,
     trigger: Trigger,
@@ -251,7 +234,7 @@ def _refresh_claimed(
     return tuple(results)
 
 
-def _ensure_published(account: Operated, tables: Sequence[DynamicTable], timestamp: int) -> None:
+def _ensure_published(account: AccountTables, tables: Sequence[DynamicTable], timestamp: int) -> None:
     """Raises StoreError: a table came into a group while it was refreshed, or its group has changed."""
     operations = account.store.journal.poll()
     for table in tables:
@@ -261,32 +244,6 @@ def _ensure_published(account: Operated, tables: Sequence[DynamicTable], timesta
                 f"another process has changed refresh group {group.name}, which {table.name} is in; "
                 "refresh it again"
             )
-
-
-def _with_upstream(account: Operated, names: Sequence[str], *, groups: bool) -> tuple[DynamicTable, ...]:
-    """Returns tables and all that they read, each after those that it reads.
-
-    `groups`: and the members of their refresh groups.
-    """
-    definitions = account.store.definitions()
-    operations = account.store.journal.poll()
-    ordered: dict[str, DynamicTable] = {}
-
-    def visit(table: DynamicTable) -> None:
-        if table.name in ordered:
-            return
-        for source in sources_now(table, definitions):
-            upstream = definitions.get(source)
-            if isinstance(upstream, DynamicTable):
-                visit(upstream)
-        ordered[table.name] = table
-        group = operations.group_of(table.name) if groups else None
-        for member in () if group is None else group.members:
-            visit(account.dynamic_table(member))
-
-    for name in names:
-        visit(account.dynamic_table(name))
-    return tuple(ordered.values())
 
 
 @contextmanager

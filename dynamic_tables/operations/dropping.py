@@ -7,10 +7,10 @@ from contextlib import suppress
 from dynamic_tables.errors import CorruptTable, StoreError
 from dynamic_tables.journal.events import Dropped
 from dynamic_tables.journal.state import Operations
-from dynamic_tables.operations.operated import Operated
+from dynamic_tables.operations.tables import AccountTables
 
 
-def note_dropped(account: Operated, table: str, number: int) -> None:
+def note_dropped(account: AccountTables, table: str, number: int) -> None:
     """Writes into the journal that a table was dropped. Raises StoreError.
 
     `number`: what the journal calls the table by. Nothing is written if it says so already, or if it has come
@@ -20,7 +20,7 @@ def note_dropped(account: Operated, table: str, number: int) -> None:
     account.store.journal.append(lambda state: dropped if state.of(table).number == number else None)
 
 
-def finish_drops(account: Operated) -> None:
+def finish_drops(account: AccountTables) -> None:
     """Notes what a process has dropped, if it ended before it could; nothing if all members of groups exist.
 
     A group waits for all its members, so one that is gone would keep the others from being published.
@@ -36,7 +36,7 @@ def finish_drops(account: Operated) -> None:
                     _note_missing(account, member, operations.of(member).number)
 
 
-def _note_missing(account: Operated, member: str, number: int) -> None:
+def _note_missing(account: AccountTables, member: str, number: int) -> None:
     """Notes a member of a group as dropped, unless it is there, or under another name, by now."""
     dropped = Dropped(at=account.clock.now(), by=account.process, table=member)
 

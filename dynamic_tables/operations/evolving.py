@@ -14,10 +14,12 @@ from dynamic_tables.definition import Definition, DynamicTable, View
 from dynamic_tables.errors import CorruptTable, DefinitionError
 from dynamic_tables.journal.events import Privilege, Undropped
 from dynamic_tables.moment import moment
-from dynamic_tables.operations.operated import Operated
-from dynamic_tables.operations.operating import allowed, allowed_back, ensure_in_order
+from dynamic_tables.operations.binding import Binding
+from dynamic_tables.operations.groups import ensure_in_order
 from dynamic_tables.operations.reading import ensure_acyclic, reaches
-from dynamic_tables.operations.renaming import all_renamed, ensure_at_rest, naming
+from dynamic_tables.operations.renaming import all_renamed, naming
+from dynamic_tables.operations.rights import allowed, allowed_back
+from dynamic_tables.operations.tables import AccountTables, ensure_at_rest
 from dynamic_tables.reading.text.text import renamed_text
 from dynamic_tables.store.port import Action
 
@@ -25,10 +27,10 @@ SWAPPED = "swapped_away_"
 """The beginning of the name that a table has for a moment while it is swapped."""
 
 
-class Evolving:
+class Evolving(Binding):
     """The methods of an account that give tables other names, and copies."""
 
-    def rename(self: Operated, name: str, new_name: str) -> Definition:
+    def rename(self, name: str, new_name: str) -> Definition:
         """Gives a table or view another name, and returns its definition.
 
         Tables that read the old name fail to refresh until there is a table of that name again, or until they
@@ -36,14 +38,14 @@ class Evolving:
         """
         with self.lock:
             definition, new_name = self.existing(name), self.new_name(new_name)
-            ensure_at_rest(self, definition.name)
+            ensure_at_rest(self.store.journal.poll(), definition.name)
             _ensure_own(self, definition)
             # Others may read a table of the new name.
             _ensure_named(self, {definition.name: new_name})
             all_renamed(self, [(definition, new_name)])
             return self.existing(new_name)
 
-    def swap(self: Operated, name: str, other: str) -> None:
+    def swap(self, name: str, other: str) -> None:
         """Exchanges the names of two tables or views; tables that read them are written anew.
 
         Raises DefinitionError, MissingPrivilege.
@@ -52,7 +54,7 @@ class Evolving:
             first, second = self.existing(name), self.existing(other)
             if first.name == second.name:
                 raise DefinitionError(f"{first.name} cannot be swapped with itself")
-            ensure_at_rest(self, first.name, second.name)
+            ensure_at_rest(self.store.journal.poll(), first.name, second.name)
             for each in (first, second):
                 _ensure_own(self, each)
                 _ensure_no_cycle(self, each, (second if each is first else first).name)
@@ -61,7 +63,7 @@ class Evolving:
             moves = [(first, away), (second, first.name), (replace(first, name=away), second.name)]
             all_renamed(self, moves)
 
-    def undrop(self: Operated, name: str) -> Definition:
+    def undrop(self, name: str) -> Definition:
         """Brings back the table or view that was dropped last under a name, and returns its definition.
 
         Tables that read it go on where they stand. Raises DefinitionError: the name is in use, nothing was
@@ -83,7 +85,7 @@ class Evolving:
                 self.store.journal.add(back)
             return definition
 
-    def clone(self: Operated, name: str, new_name: str) -> DynamicTable:
+    def clone(self, name: str, new_name: str) -> DynamicTable:
         """Makes a copy of a dynamic table, with its contents and data timestamp, and returns its definition.
 
         The copy goes on by itself: its next refresh begins where the original stood. Raises DefinitionError,
@@ -91,7 +93,7 @@ class Evolving:
         """
         return _cloned_graph(self, {name: new_name})[0]
 
-    def clone_graph(self: Operated, names: Mapping[str, str]) -> tuple[DynamicTable, ...]:
+    def clone_graph(self, names: Mapping[str, str]) -> tuple[DynamicTable, ...]:
         """Makes copies of several dynamic tables at once, by their names and those of the copies.
 
         Copies read the copies of what the originals read, where these are among them. Returns the
@@ -102,7 +104,7 @@ class Evolving:
         return _cloned_graph(self, names)
 
 
-def _cloned_graph(account: Operated, names: Mapping[str, str]) -> tuple[DynamicTable, ...]:
+def _cloned_graph(account: Binding, names: Mapping[str, str]) -> tuple[DynamicTable, ...]:
     with account.lock:
         new_names = {
             allowed(account, name, Privilege.MONITOR).name: account.new_name(new)
@@ -124,7 +126,7 @@ def _cloned_graph(account: Operated, names: Mapping[str, str]) -> tuple[DynamicT
         return tuple(made)
 
 
-def _declared(account: Operated, original: DynamicTable, names: Mapping[str, str]) -> DynamicTable:
+def _declared(account: AccountTables, original: DynamicTable, names: Mapping[str, str]) -> DynamicTable:
     """Adds a copy of a definition, without contents; it reads the copies of what is copied too."""
     clone = replace(
         original,
@@ -139,7 +141,7 @@ def _declared(account: Operated, original: DynamicTable, names: Mapping[str, str
     return clone
 
 
-def _fill(account: Operated, original: DynamicTable, clone: DynamicTable, names: Mapping[str, str]) -> None:
+def _fill(account: Binding, original: DynamicTable, clone: DynamicTable, names: Mapping[str, str]) -> None:
     """Writes the contents of a table into its copy, with a frontier that names what the copy reads."""
     records = account.store.refreshes(original)
     if not records:
@@ -172,7 +174,7 @@ def _fill(account: Operated, original: DynamicTable, clone: DynamicTable, names:
     account.store.copy(now, described, record)
 
 
-def _ensure_no_cycle(account: Operated, definition: Definition, other: str) -> None:
+def _ensure_no_cycle(account: AccountTables, definition: Definition, other: str) -> None:
     if isinstance(definition, View | DynamicTable):
         way = reaches(account.store.definitions(), definition.text, other)
         if way:
@@ -180,7 +182,7 @@ def _ensure_no_cycle(account: Operated, definition: Definition, other: str) -> N
             raise DefinitionError(f"{definition.name} and {other} cannot be swapped: {names}")
 
 
-def _ensure_named(account: Operated, names: Mapping[str, str]) -> None:
+def _ensure_named(account: AccountTables, names: Mapping[str, str]) -> None:
     """Raises DefinitionError: under other names a table reads itself, or stands between two of a group."""
     known, definitions = account.store.definitions(), {}
     for name in known:
@@ -195,6 +197,6 @@ def _ensure_named(account: Operated, names: Mapping[str, str]) -> None:
     ensure_in_order(account, definitions, names)
 
 
-def _ensure_own(account: Operated, definition: Definition) -> None:
+def _ensure_own(account: AccountTables, definition: Definition) -> None:
     if isinstance(definition, DynamicTable):
         allowed(account, definition.name, Privilege.OWNERSHIP)

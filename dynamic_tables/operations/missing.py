@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from dynamic_tables.definition import BaseTable, Definition, DynamicTable, View
 from dynamic_tables.errors import CorruptTable
-from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.reading import sources_now
+from dynamic_tables.operations.tables import AccountTables
 from dynamic_tables.store.log.known import Known
 
 
-def lacking(account: Operated) -> Mapping[str, str]:
+def lacking(account: AccountTables) -> Mapping[str, str]:
     """Returns by table why one that it reads, or one above that, cannot be read; the others are not in it."""
     definitions = account.store.definitions()
     found: dict[str, str] = {}
@@ -30,7 +30,7 @@ def lacking(account: Operated) -> Mapping[str, str]:
     return found
 
 
-def unreadable(account: Operated) -> Sequence[str]:
+def unreadable(account: AccountTables) -> Sequence[str]:
     """Returns of each folder of the account that cannot be read the reason."""
     definitions = account.store.definitions()
     return [str(error) for error in definitions.unreadable.values()] if isinstance(definitions, Known) else []

@@ -8,7 +8,7 @@ from dynamic_tables.definition import DynamicTable, View
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.journal.events import FunctionDefined, FunctionDropped
 from dynamic_tables.journal.state import Operations
-from dynamic_tables.operations.operated import Operated
+from dynamic_tables.operations.tables import AccountTables
 from dynamic_tables.own_functions import (
     OwnFunction,
     called,
@@ -37,11 +37,11 @@ def known_functions(state: Operations) -> Mapping[str, OwnFunction]:
     }
 
 
-class OwnFunctions:
+class OwnFunctions(AccountTables):
     """The methods of an account about functions of one's own."""
 
     def register_function(
-        self: Operated, name: str, reference: str, *, returns: str, immutable: bool = False
+        self, name: str, reference: str, *, returns: str, immutable: bool = False
     ) -> OwnFunction:
         """Registers a Python function by `module:function`, or replaces the one of that name.
 
@@ -60,7 +60,7 @@ class OwnFunctions:
             self.define_function(function, replace=True)
             return function
 
-    def drop_function(self: Operated, name: str) -> None:
+    def drop_function(self, name: str) -> None:
         """Removes a function. Raises DefinitionError: there is none, or a definition calls it."""
         with self.lock:
             functions, name = self.functions(), name.lower()
@@ -79,12 +79,12 @@ class OwnFunctions:
             if isinstance(self.store, FunctionStore):
                 self.store.forget_function(name)
 
-    def functions(self: Operated) -> Mapping[str, OwnFunction]:
+    def functions(self) -> Mapping[str, OwnFunction]:
         """Returns the functions of the account by name."""
         with self.lock:
             return known_functions(self.store.journal.poll())
 
-    def run_function_statement(self: Operated, text: str) -> None:
+    def run_function_statement(self, text: str) -> None:
         """Runs CREATE FUNCTION or DROP FUNCTION. Raises DefinitionError."""
         name = dropped_by(text)
         if name is not None:
@@ -93,7 +93,7 @@ class OwnFunctions:
         function, replace = created_by(text)
         self.define_function(function, replace=replace)
 
-    def define_function(self: Operated, function: OwnFunction, *, replace: bool) -> None:
+    def define_function(self, function: OwnFunction, *, replace: bool) -> None:
         """Checks a function against Spark and stores it. Raises DefinitionError."""
         functions, name = self.functions(), function.name
         if not isinstance(self.store, FunctionStore):
@@ -120,7 +120,7 @@ class OwnFunctions:
             )
         )
 
-    def use_functions(self: Operated, texts: tuple[str, ...]) -> tuple[str, UnsupportedError | None]:
+    def use_functions(self, texts: tuple[str, ...]) -> tuple[str, UnsupportedError | None]:
         """Makes the functions that texts call known to the store, as this process finds them.
 
         Returns what they add to the fingerprint of a definition, and why it is FULL; None: it is not.

@@ -15,7 +15,7 @@ from dynamic_tables.definition import Definition, DynamicTable
 from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
 from dynamic_tables.journal.events import Event, Moved, Moving, Renamed
 from dynamic_tables.journal.state import Operations
-from dynamic_tables.operations.operated import Operated
+from dynamic_tables.operations.tables import AccountTables, ensure_at_rest
 from dynamic_tables.store.port import NamingStore
 from dynamic_tables.store.transactions.owner import is_gone
 
@@ -26,29 +26,14 @@ BACK: set[str] = set()
 """The ids of what has its old names again, where this process could not write that into the journal."""
 
 
-def naming(account: Operated) -> NamingStore:
+def naming(account: AccountTables) -> NamingStore:
     """Returns the store of an account whose tables may get other names. Raises DefinitionError."""
     if not isinstance(account.store, NamingStore):
         raise DefinitionError("this account's store keeps no names; rename tables where they live")
     return account.store
 
 
-def ensure_at_rest(account: Operated, *names: str) -> None:
-    """Raises StoreError: one of some names is about to belong to another table, or to none.
-
-    A command that names it would concern one table in the folder, and another one in the journal.
-    """
-    _ensure_at_rest(account.store.journal.poll(), names)
-
-
-def _ensure_at_rest(state: Operations, names: Sequence[str]) -> None:
-    for moving, _ in state.moving.values():
-        for name in names:
-            if any(name in move[:2] for move in moving.moves):
-                raise StoreError(f"{name} is being renamed by {moving.by}; try it again after that")
-
-
-def all_renamed(account: Operated, moves: Sequence[tuple[Definition, str]]) -> None:
+def all_renamed(account: AccountTables, moves: Sequence[tuple[Definition, str]]) -> None:
     """Gives tables other names, one by one; all of them, or none if one cannot be, as on a full disk.
 
     Raises StoreError.
@@ -77,7 +62,7 @@ def all_renamed(account: Operated, moves: Sequence[tuple[Definition, str]]) -> N
         _forget(account, moving)
 
 
-def finish_renames(account: Operated) -> None:
+def finish_renames(account: AccountTables) -> None:
     """Finishes the renames that a process had begun before it ended; nothing if there are none.
 
     What cannot be finished now, such as on a full disk, is tried again by the next operation.
@@ -98,7 +83,7 @@ def finish_renames(account: Operated) -> None:
         store.begin()
 
 
-def _planned(account: Operated, store: NamingStore, moves: Sequence[tuple[Definition, str]]) -> Moving:
+def _planned(account: AccountTables, store: NamingStore, moves: Sequence[tuple[Definition, str]]) -> Moving:
     identities: dict[str, str] = {}
     listed: list[tuple[str, str, str]] = []
     for definition, new_name in moves:
@@ -116,11 +101,11 @@ def _planned(account: Operated, store: NamingStore, moves: Sequence[tuple[Defini
 
 
 def _begun(moving: Moving, state: Operations) -> Moving:
-    _ensure_at_rest(state, [name for move in moving.moves for name in move[:2]])
+    ensure_at_rest(state, *(name for move in moving.moves for name in move[:2]))
     return moving
 
 
-def _finish(account: Operated, store: NamingStore, begun: Moving) -> None:
+def _finish(account: AccountTables, store: NamingStore, begun: Moving) -> None:
     """Takes over what another process has begun, and finishes it; nothing if somebody was faster."""
     taken = replace(begun, at=account.clock.now(), by=account.process, id=uuid.uuid4().hex, takes=begun.id)
     RUNNING.add(taken.id)
@@ -148,7 +133,7 @@ def _finish(account: Operated, store: NamingStore, begun: Moving) -> None:
         _forget(account, taken)
 
 
-def _go_back(account: Operated, store: NamingStore, moving: Moving) -> None:
+def _go_back(account: AccountTables, store: NamingStore, moving: Moving) -> None:
     """Gives all their old names again, as far as these are free. Raises StoreError."""
     for name, new_name, identity in reversed(moving.moves):
         if identity and store.identity(new_name) == identity and not store.identity(name):
@@ -170,37 +155,37 @@ def _is_there(store: NamingStore, moving: Moving, identity: str) -> bool:
     return not identity or any(store.identity(name) == identity for name in names)
 
 
-def _note(account: Operated, moving: Moving) -> None:
+def _note(account: AccountTables, moving: Moving) -> None:
     """Notes in the journal each new name that is not noted there."""
     while account.store.journal.append(lambda state: _next(account, moving, state)) is not None:
         pass
 
 
-def _next(account: Operated, moving: Moving, state: Operations) -> Event | None:
+def _next(account: AccountTables, moving: Moving, state: Operations) -> Event | None:
     _, count = state.moving.get(moving.id, (moving, len(moving.noted)))
     for table, name in moving.noted[count : count + 1]:
         return _renamed(account, moving, table, name)
     return None
 
 
-def _next_back(account: Operated, moving: Moving, state: Operations) -> Event | None:
+def _next_back(account: AccountTables, moving: Moving, state: Operations) -> Event | None:
     _, count = state.moving.get(moving.id, (moving, 0))
     for table, name in moving.noted[max(0, count - 1) : count]:
         return _renamed(account, moving, name, table)
     return None
 
 
-def _renamed(account: Operated, moving: Moving, table: str, name: str) -> Renamed:
+def _renamed(account: AccountTables, moving: Moving, table: str, name: str) -> Renamed:
     return Renamed(at=account.clock.now(), by=account.process, table=table, name=name, moving=moving.id)
 
 
-def _end(account: Operated, moving: Moving) -> None:
+def _end(account: AccountTables, moving: Moving) -> None:
     end = Moved(at=account.clock.now(), by=account.process, id=moving.id)
     account.store.journal.append(lambda state: end if moving.id in state.moving else None)
     BACK.discard(moving.id)
 
 
-def _forget(account: Operated, moving: Moving) -> None:
+def _forget(account: AccountTables, moving: Moving) -> None:
     for name, new_name, _ in moving.moves:
         account.forget(name)
         account.forget(new_name)

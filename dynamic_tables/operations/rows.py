@@ -24,9 +24,9 @@ from dynamic_tables.journal.events import (
 from dynamic_tables.journal.state import Operations
 from dynamic_tables.operations.lags import lag_summary
 from dynamic_tables.operations.missing import kind_of, lacking
-from dynamic_tables.operations.operated import Operated
-from dynamic_tables.operations.operating import allowed, graph_of
+from dynamic_tables.operations.rights import allowed
 from dynamic_tables.operations.states import inherited, is_held, table_states, timetable_of
+from dynamic_tables.operations.tables import AccountTables
 from dynamic_tables.schedule.due import TableState
 from dynamic_tables.schedule.failing import standing
 from dynamic_tables.schedule.lag import SECOND
@@ -44,10 +44,10 @@ class Journalled:
     failures: list[RefreshFailure] = field(default_factory=list)
 
 
-def watched(account: Operated) -> Sequence[DynamicTable]:
+def watched(account: AccountTables) -> Sequence[DynamicTable]:
     """Returns the dynamic tables that the role of the account may see, in order of dependency."""
     found = []
-    for name in graph_of(account).order:
+    for name in account.graph().order:
         try:
             found.append(allowed(account, name, Privilege.MONITOR))
         except MissingPrivilege:
@@ -78,14 +78,14 @@ def journalled(events: Iterable[Event]) -> Mapping[str, Journalled]:
     return tables
 
 
-def refresh_rows(account: Operated, tables: Sequence[DynamicTable]) -> Sequence[Row]:
+def refresh_rows(account: AccountTables, tables: Sequence[DynamicTable]) -> Sequence[Row]:
     """Returns the refreshes of tables, those that failed included, in the order of their ends."""
     known = journalled(account.store.journal.all_events())
     rows = [row for table in tables for row in _refreshes(account, table, known.get(table.name))]
     return sorted(rows, key=lambda row: (row["refresh_end_time"] or row["data_timestamp"], row["name"]))
 
 
-def _refreshes(account: Operated, table: DynamicTable, known: Journalled | None) -> Iterable[Row]:
+def _refreshes(account: AccountTables, table: DynamicTable, known: Journalled | None) -> Iterable[Row]:
     known = known or Journalled()
     for record in account.store.refreshes(table, edited=True):
         end = known.ends.get(record.frontier.timestamp)
@@ -122,9 +122,9 @@ def _refreshes(account: Operated, table: DynamicTable, known: Journalled | None)
         }
 
 
-def table_rows(account: Operated) -> Sequence[Row]:
+def table_rows(account: AccountTables) -> Sequence[Row]:
     """Returns the state of the tables that the role of the account may see."""
-    operations, graph = account.store.journal.poll(), graph_of(account)
+    operations, graph = account.store.journal.poll(), account.graph()
     now = max(account.clock.now(), operations.newest)
     states = table_states(account, graph, now, has_ended)
     table = timetable_of(account, graph)
@@ -180,7 +180,7 @@ def _definition_columns(
 
 
 def _scheduling(
-    account: Operated,
+    account: AccountTables,
     each: DynamicTable,
     state: TableState,
     above: str | None,
@@ -210,7 +210,9 @@ def _scheduling(
     }
 
 
-def _lag_columns(account: Operated, each: DynamicTable, known: Journalled, table: Timetable, now: int) -> Row:
+def _lag_columns(
+    account: AccountTables, each: DynamicTable, known: Journalled, table: Timetable, now: int
+) -> Row:
     try:
         records = account.store.refreshes(each)
         visible = account.visible(each)
@@ -236,9 +238,9 @@ def _lag_columns(account: Operated, each: DynamicTable, known: Journalled, table
     }
 
 
-def dependency_rows(account: Operated) -> Sequence[Row]:
+def dependency_rows(account: AccountTables) -> Sequence[Row]:
     """Returns what each dynamic table reads."""
-    graph, definitions = graph_of(account), account.store.definitions()
+    graph, definitions = account.graph(), account.store.definitions()
     arms = {(diamond.bottom, arm) for diamond in graph.diamonds() for arm in diamond.arms}
     return [
         {
@@ -252,7 +254,7 @@ def dependency_rows(account: Operated) -> Sequence[Row]:
     ]
 
 
-def graph_rows(account: Operated) -> Sequence[Row]:
+def graph_rows(account: AccountTables) -> Sequence[Row]:
     """Returns each state that a dynamic table's definition had, with its beginning and end."""
     rows: list[Row] = []
     current: dict[str, Row] = {}
@@ -296,7 +298,7 @@ def graph_rows(account: Operated) -> Sequence[Row]:
                 change(event.table, event.at, **{k: v for k, v in before.items() if k != "name"})
             case _:
                 pass
-    hidden = set(graph_of(account).order) - {table.name for table in watched(account)}
+    hidden = set(account.graph().order) - {table.name for table in watched(account)}
     return [row for row in rows if row["name"] not in hidden]
 
 

@@ -9,9 +9,10 @@ from threading import Event as Signal
 from dynamic_tables.errors import DynamicTablesError
 from dynamic_tables.journal.events import Trigger
 from dynamic_tables.operations.claiming import LEASE, claimed
-from dynamic_tables.operations.operated import Operated
-from dynamic_tables.operations.operating import publish
+from dynamic_tables.operations.commanded import Commanded
+from dynamic_tables.operations.groups import publish
 from dynamic_tables.operations.states import table_states, timetable_of
+from dynamic_tables.operations.tables import AccountTables
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.due import Due, TableState, due
 from dynamic_tables.schedule.group import RefreshGroup
@@ -35,12 +36,12 @@ class Runner:
     replace them.
     """
 
-    account: Operated
+    account: Commanded
     lease: int = LEASE
     gone: Callable[[str], bool] = has_ended
     observe: Callable[[Told], None] = lambda told: None
     beats: bool = True
-    publish: Callable[[Operated, RefreshGroup, Mapping[str, int]], None] = publish
+    publish: Callable[[AccountTables, RefreshGroup, Mapping[str, int]], None] = publish
     schedule: Schedule = due
 
     def run(self, stop: Signal, *, pause: float = 1.0) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from dynamic_tables.errors import CorruptTable, DefinitionError
 from dynamic_tables.journal.state import Claim, Operations
-from dynamic_tables.operations.operated import Operated
+from dynamic_tables.operations.tables import AccountTables
 from dynamic_tables.schedule.due import TableState
 from dynamic_tables.schedule.failing import standing
 from dynamic_tables.schedule.graph import Graph
@@ -16,7 +16,7 @@ from dynamic_tables.schedule.timetable import Timetable, timetable
 
 
 def table_states(
-    account: Operated, graph: Graph, now: int, gone: Callable[[str], bool]
+    account: AccountTables, graph: Graph, now: int, gone: Callable[[str], bool]
 ) -> Mapping[str, TableState]:
     """Returns the state of every dynamic table of a graph.
 
@@ -28,7 +28,7 @@ def table_states(
 
 
 def _state(
-    account: Operated,
+    account: AccountTables,
     name: str,
     operations: Operations,
     now: int,
@@ -59,7 +59,7 @@ def is_held(claim: Claim | None, process: str, now: int, gone: Callable[[str], b
     return claim is not None and claim.by != process and claim.until > now and not gone(claim.by)
 
 
-def timetable_of(account: Operated, graph: Graph) -> Timetable:
+def timetable_of(account: AccountTables, graph: Graph) -> Timetable:
     """Returns the timetable of an account, with durations as its last refreshes had them.
 
     A group whose members cannot be ordered any more, because a view in between was replaced, is left out: its

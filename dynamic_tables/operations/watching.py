@@ -10,9 +10,9 @@ import pyarrow as pa
 from dynamic_tables.definition import DynamicTable
 from dynamic_tables.journal.events import Privilege
 from dynamic_tables.operations.missing import unreadable
-from dynamic_tables.operations.operated import Operated
-from dynamic_tables.operations.operating import allowed
+from dynamic_tables.operations.rights import allowed
 from dynamic_tables.operations.rows import dependency_rows, graph_rows, refresh_rows, table_rows, watched
+from dynamic_tables.operations.tables import AccountTables
 from dynamic_tables.script import script
 
 TIME = pa.timestamp("us", tz="UTC")
@@ -80,10 +80,10 @@ GRAPH_HISTORY = pa.schema(
 )
 
 
-class Watching:
+class Watching(AccountTables):
     """The methods of an account that show the state and the history of its dynamic tables."""
 
-    def refresh_history(self: Operated, name: str | None = None) -> pa.Table:
+    def refresh_history(self, name: str | None = None) -> pa.Table:
         """Returns every refresh of a dynamic table, or of all on which the role has MONITOR, by end.
 
         A refresh that was committed by a process that died right afterwards has no end. Raises
@@ -93,17 +93,17 @@ class Watching:
             tables = [allowed(self, name, Privilege.MONITOR)] if name else watched(self)
             return pa.Table.from_pylist(refresh_rows(self, tables), REFRESH_HISTORY)
 
-    def dynamic_tables(self: Operated) -> pa.Table:
+    def dynamic_tables(self) -> pa.Table:
         """Returns the state of all dynamic tables on which the role has MONITOR, in order of dependency."""
         with self.lock:
             return pa.Table.from_pylist(table_rows(self), DYNAMIC_TABLES)
 
-    def unreadable(self: Operated) -> tuple[str, ...]:
+    def unreadable(self) -> tuple[str, ...]:
         """Returns why tables and views of the account cannot be read, one sentence each."""
         with self.lock:
             return tuple(unreadable(self))
 
-    def script(self: Operated) -> str:
+    def script(self) -> str:
         """Returns the definitions as a SQL script, without rows: `dvs fuzz --definitions` takes it.
 
         Raises MissingPrivilege: the role has no MONITOR on a dynamic table.
@@ -115,7 +115,7 @@ class Watching:
                     allowed(self, name, Privilege.MONITOR)
             return script(definitions.values())
 
-    def dependencies(self: Operated) -> pa.Table:
+    def dependencies(self) -> pa.Table:
         """Returns what each dynamic table reads, views expanded.
 
         `diamond`: the table reads the input, or something below it, by two or more ways.
@@ -123,7 +123,7 @@ class Watching:
         with self.lock:
             return pa.Table.from_pylist(dependency_rows(self), DEPENDENCIES)
 
-    def graph_history(self: Operated) -> pa.Table:
+    def graph_history(self) -> pa.Table:
         """Returns what each dynamic table was, and when: its inputs, target lag, state and text."""
         with self.lock:
             return pa.Table.from_pylist(graph_rows(self), GRAPH_HISTORY)
