@@ -20,7 +20,7 @@ from engines.values import cast_items
 from workload.limits import Limits
 from workload.scenario import Definition, DynamicTable, View
 from workload.schema import Column, Table
-from workload.sql import Dialect
+from workload.sql import Dialect, type_name
 from workload.types import Row
 
 

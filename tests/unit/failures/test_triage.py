@@ -34,6 +34,7 @@ from engines.engine import Engine
 from engines.in_memory import InMemoryPlatform
 from engines.registry import TIERS
 from generators.profiles import SMOKE
+from oracle.delayed_view import DelayedView
 from shrink import Size, size
 from tests.in_memory import in_memory
 from workload.dml import Delete, Insert
@@ -76,7 +77,7 @@ class Counting(Engine):
 class AgreesWithItself(Lane):
     """A lane whose third vote is what was stored: as if two engines read a query differently."""
 
-    def _vote(self, scenario: Scenario, refreshed: Refreshed) -> Sequence[Row]:
+    def _vote(self, scenario: Scenario, truth: DelayedView, refreshed: Refreshed) -> Sequence[Row]:
         return [stored.row for stored in refreshed.contents]
 
 
