@@ -191,6 +191,13 @@ class Adapter(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} has limits with replaces, but no method replace")
 
+    def restart(self) -> None:
+        """Opens the database again, as a new process finds it: with what is stored, and nothing else.
+
+        Called only if the engine's `limits` have `restarts`. Raises RefreshFailed: it cannot be opened.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has limits with restarts, but no method restart")
+
     @abstractmethod
     def commit(self, transaction: Transaction) -> Mapping[str, int] | None:
         """Applies a transaction; returns the version of each written table, if the engine shows its frontier.

@@ -421,6 +421,9 @@ class Drive:
 
                 self._guarded(name, timestamp, lambda: self._interleaved(adapter, work, step.killed))
             case _:
+                if step.killed is not None and self.adapter.capabilities.limits.restarts:
+                    self._guarded(name, timestamp, self.adapter.restart)
+                    self.disturbed.append(Disturbance.KILL)
                 self._refresh_each(self.due[self.step], step.at)
 
     def _refresh_each(self, refreshes: Sequence[Due], at: int) -> None:

@@ -27,6 +27,15 @@ def with_other_processes(choices: Choices, scenario: Scenario, percent: int) -> 
     return replace(scenario, steps=tuple(_steps(choices, scenario.steps, percent)))
 
 
+def with_restarts(choices: Choices, scenario: Scenario, percent: int) -> Scenario:
+    """Returns the scenario with that percentage of its refreshes made by a process that has just begun."""
+    steps = (
+        replace(step, killed=0) if isinstance(step, Refresh) and choices.chance(percent) else step
+        for step in scenario.steps
+    )
+    return replace(scenario, steps=tuple(steps))
+
+
 def _steps(choices: Choices, steps: tuple[Step, ...], percent: int) -> Iterator[Step]:
     before: Step | None = None
     for step in steps:

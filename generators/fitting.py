@@ -46,6 +46,7 @@ def fitted(profile: Profile, limits: Limits) -> Profile:
     # `update_one` is a weight of the statement `update`.
     kinds = {k: weight for k, weight in profile.dml.items() if k.removesuffix("_one") in limits.statements}
     joins = tuple((w, kind) for w, kind in profile.query.joins if JOIN_OPERATORS[kind] in limits.operators)
+    floors = {f"operator: {operator}": 3 for operator in sorted(limits.reachable)}
     return replace(
         profile,
         limits=limits,
@@ -53,7 +54,7 @@ def fitted(profile: Profile, limits: Limits) -> Profile:
         query=replace(profile.query, joins=joins or profile.query.joins),
         view_percent=profile.view_percent if limits.views else 0,
         stale_percent=profile.stale_percent if limits.timestamps is Timestamps.ANY else 0,
-        floors={f"operator: {operator}": 3 for operator in sorted(limits.reachable)},
+        floors=floors | ({"state: refresh killed": 100} if limits.restarts else {}),
     )
 
 

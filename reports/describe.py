@@ -88,6 +88,8 @@ def _entry(number: int, step: Step, scenario: Scenario, dialect: Dialect) -> Ent
         case Refresh(at, table, timestamp, killed):
             refresh = f"REFRESH DYNAMIC TABLE {_called(table, scenario)}"
             how = "" if killed is None else f", killed before its storage call {killed} and run again"
+            if killed == 0:
+                how = ", after its process was killed and begun again"
             return Entry(number, at, "refresh", f"refresh {table}{how}", (refresh,), timestamp)
         case Read(at, reader, tables):
             title = f"reader {reader} reads {', '.join(tables)}"

@@ -59,6 +59,7 @@ class Limits:
     `failures`: whether a refresh whose query fails on the data leaves everything as it was.
     `drops`: whether views and dynamic tables can be dropped, and their names be given to others.
     `replaces`: whether a view or dynamic table that others read can be replaced by another definition.
+    `restarts`: whether a database can be opened again, with what it has stored, between two refreshes.
     `clock`: whether the current time in a query is the data timestamp of its refresh.
     `gap`: the reason why a query with supported operators is not supported, None where it is. `amend`: a
     query close to the given one that the engine is more likely to support, with the same columns and perhaps
@@ -81,6 +82,7 @@ class Limits:
     failures: bool = False
     drops: bool = False
     replaces: bool = False
+    restarts: bool = False
     clock: bool = False
     gap: Callable[[Query], str | None] = no_gap
     amend: Callable[[Query], Query] = as_it_is
@@ -179,6 +181,7 @@ FLAGS = (
     "failures",
     "drops",
     "replaces",
+    "restarts",
     "clock",
     "keys",
     "nulls",
@@ -233,6 +236,7 @@ NO_LIMITS = Limits(
     failures=True,
     drops=True,
     replaces=True,
+    restarts=True,
     clock=True,
 )
 
@@ -254,6 +258,7 @@ def both(a: Limits, b: Limits) -> Limits:
         failures=a.failures and b.failures,
         drops=a.drops and b.drops,
         replaces=a.replaces and b.replaces,
+        restarts=a.restarts and b.restarts,
         clock=a.clock and b.clock,
         gap=lambda query: a.gap(query) or b.gap(query),
         amend=lambda query: b.amend(a.amend(query)),

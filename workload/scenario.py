@@ -144,7 +144,7 @@ class Refresh:
     """A manual refresh issued at time `at` for data timestamp `timestamp` <= `at`, upstreams first.
 
     `killed`: the process is killed before that call of its storage, counted as in `Meanwhile`, and another
-    one refreshes again; None: it is not.
+    one refreshes again; None: it is not. An engine whose calls nobody sees is opened again before call 0.
     """
 
     at: int

@@ -6,7 +6,9 @@ The second one is a toy as many people write it by hand: triggers keep a table f
 from __future__ import annotations
 
 import sqlite3
+import tempfile
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from engines.adapter import Adapter, Capabilities, Transaction, Unsupported
@@ -32,14 +34,15 @@ ABSENT = frozenset(
 
 
 class Sqlite(Adapter):
-    """A database in memory. A refresh computes a table in full."""
+    """A database in a file of its own. A refresh computes a table in full."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
-        dialect=Dialect.SQLITE, limits=Limits(operators=OPERATORS - ABSENT, drops=True)
+        dialect=Dialect.SQLITE, limits=Limits(operators=OPERATORS - ABSENT, drops=True, restarts=True)
     )
 
     def __init__(self) -> None:
-        self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._folder = tempfile.TemporaryDirectory(prefix="dvs-sqlite-")
+        self._db = self._opened()
         self._queries: dict[str, str] = {}
         self._tables: dict[str, Table] = {}
 
@@ -84,13 +87,27 @@ class Sqlite(Adapter):
         """Returns SQLite's own answer to a query."""
         return typed_rows(self._db.execute(query), columns)
 
+    def restart(self) -> None:
+        """Opens the file again."""
+        self._db.close()
+        self._db = self._opened()
+
     def interrupt(self) -> None:
         """Ends the query under way."""
         self._db.interrupt()
 
     def close(self) -> None:
-        """Closes the database."""
+        """Closes the database and removes its file."""
         self._db.close()
+        self._folder.cleanup()
+
+    def _opened(self) -> sqlite3.Connection:
+        database = sqlite3.connect(
+            Path(self._folder.name, "db"), isolation_level=None, check_same_thread=False
+        )
+        # No crash of the machine is tested, so nothing waits for the disk.
+        database.execute("PRAGMA synchronous = OFF")
+        return database
 
     def _define(self, *texts: str) -> None:
         try:
@@ -119,6 +136,7 @@ class SqliteTriggers(Sqlite):
             timestamps=Timestamps.COMMIT,
             views=False,
             layered=False,
+            restarts=True,
             gap=no_filter_of_one_table,
         ),
     )

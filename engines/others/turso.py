@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -33,13 +34,14 @@ LIMITS = Limits(
     timestamps=Timestamps.COMMIT,
     views=False,
     layered=False,
+    restarts=True,
     # Read inexactly (found/turso/number-in-a-text): no view would be compared.
     stores=lambda value, type_: value != -1e-300,
 )
 
 
 class Turso(Adapter):
-    """A database in memory."""
+    """A database in a file of its own."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(dialect=Dialect.SQLITE, limits=LIMITS)
 
@@ -54,7 +56,8 @@ class Turso(Adapter):
     def __init__(self) -> None:
         import turso
 
-        self._database = turso.connect(":memory:", experimental_features="views", isolation_level=None)
+        self._folder = tempfile.TemporaryDirectory(prefix="dvs-turso-")
+        self._database = self._opened()
         # The same tables without a view: whether a transaction fails because of one.
         self._plain = turso.connect(":memory:", isolation_level=None)
 
@@ -90,9 +93,28 @@ class Turso(Adapter):
         """Returns the rows of a table or a view."""
         return self._select(f"SELECT * FROM {name}", columns)
 
+    def restart(self) -> None:
+        """Opens the file again. Raises RefreshFailed."""
+        try:
+            self._database.close()
+            self._database = self._opened()
+        except Exception as error:
+            raise RefreshFailed(f"the database cannot be opened again: {error}") from error
+
+    def close(self) -> None:
+        """Closes the databases and removes the file."""
+        with suppress(Exception):
+            self._database.close()
+        self._folder.cleanup()
+
     def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns Turso's own answer to a query, without a view."""
         return self._select(query, columns)
+
+    def _opened(self) -> Any:
+        import turso
+
+        return turso.connect(f"{self._folder.name}/db", experimental_features="views", isolation_level=None)
 
     def _select(self, text: str, columns: Sequence[Column]) -> list[Row]:
         return typed_rows(self._run(text).fetchall(), columns)
