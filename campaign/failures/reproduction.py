@@ -14,7 +14,7 @@ from reports.reproduction import AdapterReproduction, Given, Reproduction, Resto
 from workload.dml import Dml, Restore
 from workload.errors import WorkloadError
 from workload.outcomes.results import Check, DifferenceKind, Finding, Outcome
-from workload.scenario import Commit, Create, Drop, Redefine, Scenario, View
+from workload.scenario import Commit, Create, Drop, Redefine, Refresh, Scenario, View
 from workload.schema import Column, Table
 from workload.sql import Dialect, column_types, create_table_text, delta_texts, dml_texts
 from workload.timeline import due_refreshes
@@ -79,7 +79,7 @@ def adapter_reproduction(
             expansion = expand(scenario, table).at((shown.timestamp if shown else None) or 0)
             query = formatted_sql(expansion.text((), Dialect.DUCKDB), Dialect.DUCKDB)
             table = scenario.definition(table).public_name
-        steps = _given(scenario, last, spec.dialect)
+        steps = _given(scenario, last, spec)
         tables = {
             each.name: (
                 each.columns,
@@ -104,8 +104,9 @@ def adapter_reproduction(
     )
 
 
-def _given(scenario: Scenario, last: int, dialect: Dialect) -> tuple[Given, ...]:
+def _given(scenario: Scenario, last: int, spec: LaneSpec) -> tuple[Given, ...]:
     """What an adapter is given up to a step. Raises WorkloadError: a statement has no text in the dialect."""
+    dialect, restarts = spec.dialect, limits_of(spec.tier).restarts
     tables = {table.name: table for table in scenario.tables}
     given: list[Given] = []
 
@@ -128,6 +129,8 @@ def _given(scenario: Scenario, last: int, dialect: Dialect) -> tuple[Given, ...]
                 given.append(create(at, names[0], "replace"))
             case Drop(at, name):
                 given.append(Given(at, "drop", scenario.definition(name).public_name))
+            case Refresh(at, killed=int()) if restarts:
+                given.append(Given(at, "restart", ""))
             case _:
                 pass
         given += [

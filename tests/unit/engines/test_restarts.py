@@ -7,6 +7,8 @@ from typing import ClassVar
 
 import pytest
 
+from campaign.failures.reproduction import adapter_reproduction
+from campaign.lanes.spec import LaneSpec
 from engines import Capabilities, Notes, RefreshFailed, Transaction
 from engines.engine import Engine
 from engines.others.sqlite import Sqlite, SqliteTriggers
@@ -14,6 +16,7 @@ from generators.fitting import fitted
 from generators.generate import scenario_at
 from generators.profiles import SMOKE
 from reports.describe import timeline
+from reports.reproduction import reproduce_script
 from tests.unit.engines.sample import Recomputing, lane, shop
 from workload.limits import Limits
 from workload.outcomes.results import Check, OutcomeClass
@@ -100,6 +103,15 @@ def test_restarts_are_drawn_for_engines_that_claim_them(restarts: bool) -> None:
 def test_a_page_says_that_the_process_began_again() -> None:
     titles = [entry.title for entry in timeline(restarted())]
     assert any(title.endswith("after its process was killed and begun again") for title in titles)
+
+
+def test_the_program_of_a_failure_opens_the_engine_again() -> None:
+    spec = LaneSpec(tier=f"adapter:{__name__}:Remembers")
+    outcome = lane(Remembers).judge(restarted())
+    shown = adapter_reproduction(restarted(), outcome, "", spec)
+    assert shown is not None
+    assert [step.what for step in shown.steps if step.at == 60] == ["restart", "refresh", "refresh"]
+    assert "engine.restart()" in reproduce_script(shown)
 
 
 @pytest.mark.parametrize("adapter", [Sqlite, SqliteTriggers])
