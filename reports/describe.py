@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 
 from workload.dml import Dml
 from workload.errors import WorkloadError
-from workload.query import Expr, Query
+from workload.query import Expr
 from workload.scenario import (
     Commit,
     Create,
@@ -31,7 +31,7 @@ from workload.scenario import (
     View,
 )
 from workload.schema import Column, Table
-from workload.sql import Dialect, create_table_text, delta_texts, dml_texts, render_expr, render_query
+from workload.sql import Dialect, create_table_text, delta_texts, dml_texts, render_expr
 from workload.writing import definition_text
 
 Columns = tuple[Column, ...]
@@ -179,14 +179,6 @@ def definition_sql(scenario: Scenario, definition: Definition, dialect: Dialect 
         text = definition_text(scenario, definition, dialect)
         styled = definition.style and dialect is Dialect.SPARK
         return text if styled else formatted_sql(text, dialect)
-    except (WorkloadError, LookupError) as error:
-        return f"-- cannot be rendered: {error}"
-
-
-def query_sql(query: Query, dialect: Dialect) -> str:
-    """The query as the engines are given it, over several lines."""
-    try:
-        return formatted_sql(render_query(query, dialect), dialect)
     except (WorkloadError, LookupError) as error:
         return f"-- cannot be rendered: {error}"
 

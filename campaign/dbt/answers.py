@@ -80,10 +80,6 @@ class CellOf:
         )
 
 
-Answers = Mapping[str, Mapping[ChangeKind, CellOf]]
-"""By the id of a model, then by kind."""
-
-
 def breaks_promise(model: Model, kind: ChangeKind, cell: CellOf) -> bool:
     """Whether a model that declares promises differs although they were kept."""
     return model.declares and any(model.promises.covers(kind, each.trial.late) for each in cell.differs)

@@ -12,7 +12,7 @@ import sqlglot
 from generators.generate import scenario_at
 from generators.profiles import SMOKE
 from oracle.delayed_view import DelayedView
-from reports.describe import formatted_sql, lag_text, query_sql, statement_sql, timeline
+from reports.describe import definition_sql, formatted_sql, lag_text, statement_sql, timeline
 from reports.difference import cell
 from tests.depth import examples
 from tests.unit.reports import sample
@@ -20,7 +20,7 @@ from tests.unit.workload.shop import SHOP
 from workload.dml import Dml, Insert, Merge, Overwrite, Replace, Restore
 from workload.errors import WorkloadError
 from workload.query import Call, Item, Literal, Named, Select
-from workload.scenario import Commit, Meanwhile
+from workload.scenario import Commit, Meanwhile, Scenario, View
 from workload.sql import Dialect, render_query
 from workload.sql.passing_time import reads_time
 from workload.types import BOOLEAN, INT, Value
@@ -148,8 +148,9 @@ def test_a_text_that_sqlglot_reads_otherwise_stays_as_it_is() -> None:
 
 
 def test_a_query_that_cannot_be_rendered_says_so() -> None:
-    query = Select((Item(Call("no_such", (), INT), "c"),), Named("t", "t"))
-    assert query_sql(query, Dialect.SPARK).startswith("-- cannot be rendered: no function 'no_such'")
+    view = View("v", Select((Item(Call("no_such", (), INT), "c"),), Named("t", "t")))
+    text = definition_sql(Scenario("s", (), (view,), ()), view)
+    assert text.startswith("-- cannot be rendered: no function 'no_such'")
 
 
 def test_target_lags() -> None:
