@@ -17,10 +17,10 @@ from dynamic_tables.moment import moment
 from dynamic_tables.operations.dropping import finish_drops, note_dropped
 from dynamic_tables.operations.evolving import Evolving
 from dynamic_tables.operations.groups import ensure_in_order
-from dynamic_tables.operations.operating import Operating
 from dynamic_tables.operations.reading import ensure_acyclic
 from dynamic_tables.operations.renaming import finish_renames
 from dynamic_tables.operations.rights import allowed
+from dynamic_tables.operations.table_commands import TableCommands
 from dynamic_tables.operations.tables import ensure_at_rest
 from dynamic_tables.operations.watching import Watching
 from dynamic_tables.own_functions import is_function_statement
@@ -53,7 +53,7 @@ class Description:
         return self.refreshes[-1].frontier.timestamp if self.refreshes else None
 
 
-class Account(Operating, Watching, Evolving):
+class Account(TableCommands, Watching, Evolving):
     """Tables over one store and one clock. Its methods may be called by several threads; they run one by one.
 
     Each of its bases has the methods for one thing that users do with them.

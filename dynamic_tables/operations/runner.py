@@ -9,8 +9,8 @@ from threading import Event as Signal
 from dynamic_tables.errors import DynamicTablesError
 from dynamic_tables.journal.events import Trigger
 from dynamic_tables.operations.claiming import LEASE, claimed
-from dynamic_tables.operations.commanded import Commanded
 from dynamic_tables.operations.groups import publish
+from dynamic_tables.operations.refresh_commands import RefreshCommands
 from dynamic_tables.operations.states import table_states, timetable_of
 from dynamic_tables.operations.tables import AccountTables
 from dynamic_tables.refresh.execute import RefreshResult
@@ -36,7 +36,7 @@ class Runner:
     replace them.
     """
 
-    account: Commanded
+    account: RefreshCommands
     lease: int = LEASE
     gone: Callable[[str], bool] = has_ended
     observe: Callable[[Told], None] = lambda told: None

@@ -9,15 +9,15 @@ from dynamic_tables.definition import DynamicTable
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.journal import events
 from dynamic_tables.journal.state import Operations
-from dynamic_tables.operations.commanded import Commanded
 from dynamic_tables.operations.groups import groups_of
+from dynamic_tables.operations.refresh_commands import RefreshCommands
 from dynamic_tables.operations.rights import allowed, privilege_of
 from dynamic_tables.operations.tables import AccountTables
 from dynamic_tables.schedule.group import Isolation, RefreshGroup, checked_group
 from dynamic_tables.schedule.lag import Lag, read_lag
 
 
-class Operating(Commanded):
+class TableCommands(RefreshCommands):
     """The methods of an account that change how its dynamic tables are kept fresh, and by whom."""
 
     def alter_dynamic_table(self, name: str, *, target_lag: Lag) -> DynamicTable:
@@ -154,7 +154,7 @@ def _created(account: AccountTables, group: RefreshGroup, state: Operations) -> 
     )
 
 
-def _bring_together(account: Commanded, group: RefreshGroup) -> None:
+def _bring_together(account: RefreshCommands, group: RefreshGroup) -> None:
     """Refreshes all members of a new group to one data timestamp."""
     newest = [account.store.refreshes(account.dynamic_table(member)) for member in group.members]
     if any(not records for records in newest):

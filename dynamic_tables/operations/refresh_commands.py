@@ -27,7 +27,7 @@ Observe = Callable[[RefreshResult], None]
 """Receives each refresh as soon as it is committed."""
 
 
-class Commanded(Binding):
+class RefreshCommands(Binding):
     """The methods of an account that refresh tables, and say how far they are."""
 
     def initialize(self, name: str, *, observe: Observe | None = None) -> tuple[RefreshResult, ...]:
@@ -170,7 +170,7 @@ def _present(account: AccountTables) -> Callable[[], int]:
 
 
 def _refresh(
-    account: Commanded,
+    account: RefreshCommands,
     names: Sequence[str],
     choose: Callable[[], int],
     trigger: Trigger,
@@ -210,7 +210,7 @@ def _as_they_are_now(
 
 
 def _refresh_claimed(
-    account: Commanded,
+    account: RefreshCommands,
     tables: Sequence[DynamicTable],
     timestamp: int,
     trigger: Trigger,
