@@ -50,7 +50,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CommandCheck:
     """A check by its name in the gate's table, and the command that does the same alone."""
 
     name: str
@@ -58,7 +58,7 @@ class Check:
     run: Callable[[GatePlan], Result]
 
 
-def checked(check: Check, plan: GatePlan) -> Stage:
+def checked(check: CommandCheck, plan: GatePlan) -> Stage:
     """The stage of a check; one that cannot run is undecided, so that the other stages still run."""
     try:
         result = check.run(plan)
@@ -208,17 +208,17 @@ def _fault_case(kind: FaultKind, plan: GatePlan, result: CaseHunt) -> Case:
     return Case(result.fault, result.seconds, HUNT_CASES[result.verdict], message, look)
 
 
-CHECKS: tuple[Check, ...] = (
-    Check("soak", "dvs soak", soaked),
-    Check("rules in small worlds", "dvs verify rules --quick", rules),
-    Check("rules without a bound", "dvs verify rules --unbounded --quick", proofs),
-    Check("refresh protocol", "dvs verify protocol", protocol),
-    Check("refresh groups", "dvs verify groups", groups),
-    Check("changed columns on delta", "dvs verify evolution", evolution),
-    Check("protocol models", "dvs protocol data-plane --workload random", models),
-    Check("analysis of histories", "dvs mutants --kind histories", histories),
+CHECKS: tuple[CommandCheck, ...] = (
+    CommandCheck("soak", "dvs soak", soaked),
+    CommandCheck("rules in small worlds", "dvs verify rules --quick", rules),
+    CommandCheck("rules without a bound", "dvs verify rules --unbounded --quick", proofs),
+    CommandCheck("refresh protocol", "dvs verify protocol", protocol),
+    CommandCheck("refresh groups", "dvs verify groups", groups),
+    CommandCheck("changed columns on delta", "dvs verify evolution", evolution),
+    CommandCheck("protocol models", "dvs protocol data-plane --workload random", models),
+    CommandCheck("analysis of histories", "dvs mutants --kind histories", histories),
     *(
-        Check(f"faults in {kind.area}", f"dvs mutants --kind {kind.name}", partial(hunted, kind))
+        CommandCheck(f"faults in {kind.area}", f"dvs mutants --kind {kind.name}", partial(hunted, kind))
         for kind in KINDS.values()
     ),
 )

@@ -19,7 +19,7 @@ from shrink.reduction import chunks
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class WrongIntents:
     """The first intents that went wrong; `checked`: their history, judged."""
 
     seed: int
@@ -33,7 +33,7 @@ class SearchedIntents:
     """How many sets of random intents were resolved, and the smallest one that went wrong."""
 
     runs: int
-    difference: Difference | None
+    difference: WrongIntents | None
 
 
 def search_intents(seed: int, runs: int, clauses: Clauses = CLAUSES) -> SearchedIntents:
@@ -45,7 +45,7 @@ def search_intents(seed: int, runs: int, clauses: Clauses = CLAUSES) -> Searched
             what = what_is_wrong(intents, clauses)
             assert what is not None
             checked = check(history_of(intents, resolve(intents, clauses=clauses).to_rollback))
-            return SearchedIntents(number + 1, Difference(number, what, intents, checked))
+            return SearchedIntents(number + 1, WrongIntents(number, what, intents, checked))
     return SearchedIntents(runs, None)
 
 

@@ -20,7 +20,7 @@ from protocols.read_committed.script import Script
 from protocols.read_committed.state import Line
 
 
-class Kind(Enum):
+class DifferenceKind(Enum):
     """In what a statement on PostgreSQL differs from the same statement in the model."""
 
     WAITS_HERE = "waits only in the model"
@@ -35,7 +35,7 @@ class Kind(Enum):
 class Difference:
     """One difference. `where`: the statement with its session, or the table."""
 
-    kind: Kind
+    kind: DifferenceKind
     where: str
     model: str
     postgres: str
@@ -54,8 +54,8 @@ class Beside:
     complete: bool
     same: int
     levels: Mapping[str, str]
-    counts: Mapping[Kind, int]
-    examples: Mapping[Kind, Difference]
+    counts: Mapping[DifferenceKind, int]
+    examples: Mapping[DifferenceKind, Difference]
     anomalies: Mapping[str, int]
     first: Mapping[str, Judged]
     last: Judged
@@ -101,17 +101,17 @@ def differences(script: Script, model: Run, real: Run) -> tuple[Difference, ...]
     for table, rows in model.contents.items():
         there = real.contents.get(table, ())
         if sorted(map(str, rows)) != sorted(map(str, there)):
-            found.append(Difference(Kind.CONTENTS, table, _rows(rows), _rows(there)))
+            found.append(Difference(DifferenceKind.CONTENTS, table, _rows(rows), _rows(there)))
     return tuple(found)
 
 
-def _kind(mine: _Told, other: _Told) -> Kind | None:
+def _kind(mine: _Told, other: _Told) -> DifferenceKind | None:
     if mine.fails != other.fails:
-        return Kind.FAILS_HERE if mine.fails else Kind.FAILS_THERE
+        return DifferenceKind.FAILS_HERE if mine.fails else DifferenceKind.FAILS_THERE
     if mine.waited != other.waited:
-        return Kind.WAITS_HERE if mine.waited else Kind.WAITS_THERE
+        return DifferenceKind.WAITS_HERE if mine.waited else DifferenceKind.WAITS_THERE
     result = [sorted(re.split(r", |; ", each.outcome)) for each in (mine, other)]
-    return Kind.RESULT if not mine.fails and result[0] != result[1] else None
+    return DifferenceKind.RESULT if not mine.fails and result[0] != result[1] else None
 
 
 def _rows(rows: Sequence[tuple[object, ...]]) -> str:
@@ -148,8 +148,8 @@ def beside(scripts: Iterable[Script], postgres: Postgres, isolation: Isolation, 
     """
     evaluator = DuckEvaluator()
     levels = dict.fromkeys((level.value for level in Level), "holds")
-    counts, named_counts = Counter[Kind](), Counter[str]()
-    examples: dict[Kind, Difference] = {}
+    counts, named_counts = Counter[DifferenceKind](), Counter[str]()
+    examples: dict[DifferenceKind, Difference] = {}
     first: dict[str, Judged] = {}
     done = same = committing = 0
     complete = True

@@ -60,7 +60,7 @@ class Setting(Enum):
 
 
 @dataclass(slots=True)
-class Recording:
+class RecordedRun:
     """A run as the text of a history. `writers`: the transaction that made each version of a table."""
 
     events: list[str] = field(default_factory=list)
@@ -94,7 +94,7 @@ class Run:
     connection: Connection
     setting: Setting
     draw: random.Random
-    recording: Recording = field(default_factory=Recording)
+    recording: RecordedRun = field(default_factory=RecordedRun)
     clock: SimulatedClock = field(default_factory=SimulatedClock)
     store: DuckStore = field(init=False)
     applier: Applier = field(init=False)

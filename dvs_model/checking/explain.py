@@ -31,7 +31,7 @@ LONG = 30
 """Sentences of one piece of evidence that are shown."""
 
 
-class Status(Enum):
+class LevelStatus(Enum):
     """The three verdicts on a level."""
 
     HOLDS = "holds"
@@ -39,52 +39,58 @@ class Status(Enum):
     UNKNOWN = "unknown"
 
 
-def status(verdict: LevelVerdict) -> Status:
+def status(verdict: LevelVerdict) -> LevelStatus:
     """Returns the status of a level."""
     match verdict:
         case Holds():
-            return Status.HOLDS
+            return LevelStatus.HOLDS
         case Violated():
-            return Status.VIOLATED
+            return LevelStatus.VIOLATED
         case Undecided():
-            return Status.UNKNOWN
+            return LevelStatus.UNKNOWN
 
 
-def worst(statuses: Sequence[Status]) -> Status:
+def worst(statuses: Sequence[LevelStatus]) -> LevelStatus:
     """Returns the worst status: VIOLATED, else UNKNOWN, else HOLDS (also of none)."""
-    return next((s for s in (Status.VIOLATED, Status.UNKNOWN) if s in statuses), Status.HOLDS)
+    return next((s for s in (LevelStatus.VIOLATED, LevelStatus.UNKNOWN) if s in statuses), LevelStatus.HOLDS)
 
 
-def overall(checked: Checked, requested: Sequence[Level]) -> Status:
+def overall(checked: Checked, requested: Sequence[Level]) -> LevelStatus:
     """Returns the worst status of the requested levels, client-side ones and forbidden phenomena included."""
     statuses = [status(checked.levels[level]) for level in requested]
     statuses += [_absence(checked.phenomena[phenomenon]) for phenomenon in checked.forbidden]
     statuses += [status(verdict) for each in checked.executing for verdict in each.levels.values()]
     statuses += [] if checked.mixed is None else [_absence(checked.mixed.verdict)]
     if checked.seen is not None:
-        statuses += [Status(checked.seen.client[name][0]) for name in checked.seen.wanted]
+        statuses += [LevelStatus(checked.seen.client[name][0]) for name in checked.seen.wanted]
     return worst(statuses)
 
 
-def _absence(verdict: PhenomenonVerdict) -> Status:
+def _absence(verdict: PhenomenonVerdict) -> LevelStatus:
     """Returns whether the absence of a phenomenon holds."""
     match verdict:
         case Present():
-            return Status.VIOLATED
+            return LevelStatus.VIOLATED
         case Unknown():
-            return Status.UNKNOWN
+            return LevelStatus.UNKNOWN
         case Absent():
-            return Status.HOLDS
+            return LevelStatus.HOLDS
 
 
-def requested_with(checked: Checked, requested: Sequence[Level], verdict: Status) -> list[tuple[str, str]]:
+def requested_with(
+    checked: Checked, requested: Sequence[Level], verdict: LevelStatus
+) -> list[tuple[str, str]]:
     """Returns the requested levels that have a verdict, by name, each with the reason."""
     found = [
         (level.value, because(checked.levels[level]))
         for level in requested
         if status(checked.levels[level]) is verdict
     ]
-    words = {Status.HOLDS: "it is absent", Status.VIOLATED: "it is present", Status.UNKNOWN: "it is unknown"}
+    words = {
+        LevelStatus.HOLDS: "it is absent",
+        LevelStatus.VIOLATED: "it is present",
+        LevelStatus.UNKNOWN: "it is unknown",
+    }
     found += [
         (f"no {each.value}", words[verdict])
         for each in checked.forbidden
@@ -100,7 +106,7 @@ def requested_with(checked: Checked, requested: Sequence[Level], verdict: Status
         found.append(("mixed levels", "; ".join(checked.mixed.words) or "each transaction keeps its level"))
     if checked.seen is not None:
         client = checked.seen.client
-        found += [(n, client[n][1]) for n in checked.seen.wanted if Status(client[n][0]) is verdict]
+        found += [(n, client[n][1]) for n in checked.seen.wanted if LevelStatus(client[n][0]) is verdict]
     return found
 
 

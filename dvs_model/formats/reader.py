@@ -108,19 +108,19 @@ class Viewed:
 Item = Parsed | Viewed | Refused
 
 
-class Read(Protocol):
+class Reader(Protocol):
     """From an open file, a name for histories without one, and the workload, to the histories in it."""
 
     def __call__(self, file: BinaryIO, name: str, workload: str | None = None, /) -> Iterator[Item]: ...
 
 
-def reads(form: Form) -> Callable[[Callable[[bytes, str], Observed]], Read]:
+def reads(form: Form) -> Callable[[Callable[[bytes, str], Observed]], Reader]:
     """Makes the reader of a format that holds one history, as clients saw it, from a function.
 
     The function is from the bytes of a file and a name to the history, and raises HistoryError.
     """
 
-    def reader(observed: Callable[[bytes, str], Observed]) -> Read:
+    def reader(observed: Callable[[bytes, str], Observed]) -> Reader:
         def read(file: BinaryIO, name: str, workload: str | None = None, /) -> Iterator[Item]:
             try:
                 yield Viewed(observed(file.read(), name), 1, form)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dvs_model.formats import adya, awdit, cobra, dbcop, elle, jsonl, packed, plume, timekiller
-from dvs_model.formats.reader import Item, Read
+from dvs_model.formats.reader import Item, Reader
 
 HEAD = 4096
 """Bytes of a file by which its format is recognised."""
@@ -22,7 +22,7 @@ class Format:
     `head`: matched against the first bytes without white space, as text.
     """
 
-    read: Read
+    read: Reader
     suffixes: tuple[str, ...] = ()
     head: re.Pattern[str] | None = None
 

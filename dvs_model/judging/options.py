@@ -11,7 +11,7 @@ from dvs_model.analysis.analysis import STEPS
 from dvs_model.analysis.verdict import Cycle, Present, Unknown
 from dvs_model.checking.check import Checked, check, with_least, with_unread, with_unselected, with_windows
 from dvs_model.checking.executing import executing
-from dvs_model.checking.explain import Status, explanations, requested_with
+from dvs_model.checking.explain import LevelStatus, explanations, requested_with
 from dvs_model.checking.mixing import mixing
 from dvs_model.checking.reduction import Reduction, fewer
 from dvs_model.checking.smallest import CALLS, smallest
@@ -114,14 +114,14 @@ class CheckOptions:
 
     def smallest(self, observed: Observed, checked: Checked) -> Observed:
         """Returns the smallest part found that violates the first level that a history violates."""
-        name = requested_with(checked, self.requested, Status.VIOLATED)[0][0]
+        name = requested_with(checked, self.requested, LevelStatus.VIOLATED)[0][0]
 
         def judged(part: Observed) -> Checked:
             return self._judge(part)
 
         def wrong(part: Observed) -> bool:
             try:
-                found = requested_with(judged(part), self.requested, Status.VIOLATED)
+                found = requested_with(judged(part), self.requested, LevelStatus.VIOLATED)
             except HistoryError:
                 return False
             return name in [each for each, _ in found]
@@ -135,7 +135,7 @@ class CheckOptions:
 
         Others are left out while the same transactions depend on each other in the same way.
         """
-        name = requested_with(checked, self.requested, Status.VIOLATED)[0][0]
+        name = requested_with(checked, self.requested, LevelStatus.VIOLATED)[0][0]
         cycle = _first(checked)
 
         def same(places: list[int]) -> bool:
@@ -143,7 +143,7 @@ class CheckOptions:
                 judged = self.judge(pieces.read(sorted([*pieces.fixed, *places])))
             except HistoryError:
                 return False
-            found = requested_with(judged, self.requested, Status.VIOLATED)
+            found = requested_with(judged, self.requested, LevelStatus.VIOLATED)
             return name in [each for each, _ in found] and _first(judged) == cycle
 
         others = Reduction([at for at in range(pieces.count) if at not in pieces.fixed], same, CALLS)
@@ -169,7 +169,7 @@ class CheckOptions:
 
     def _hints(self, observed: Observed, checked: Checked) -> Iterator[str]:
         """Yields the options that say more of a file, each with the levels that it would decide."""
-        unknown = dict(requested_with(checked, self.requested, Status.UNKNOWN))
+        unknown = dict(requested_with(checked, self.requested, LevelStatus.UNKNOWN))
         records = observed.records
         follows = Assumption.WRITES_FOLLOW_READS.value
         options = {
@@ -184,7 +184,7 @@ class CheckOptions:
                 continue
             with suppress(HistoryError):
                 other = self._judge(replace(observed, records=told))
-                for verdict in (Status.VIOLATED, Status.HOLDS):
+                for verdict in (LevelStatus.VIOLATED, LevelStatus.HOLDS):
                     decided = [
                         name for name, _ in requested_with(other, self.requested, verdict) if name in unknown
                     ]

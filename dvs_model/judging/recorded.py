@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from dvs_model.checking.check import Checked
-from dvs_model.checking.explain import Status, explanations, overall, requested_with
+from dvs_model.checking.explain import LevelStatus, explanations, overall, requested_with
 from dvs_model.clients.variants import VARIANTS
 from dvs_model.errors import HistoryError, RequestError
 from dvs_model.formats.reader import Parsed, Refused, Viewed
@@ -133,10 +133,10 @@ def assert_isolation(
     )
     checked = judge(recorded, asked)
     verdict = overall(checked, asked.requested)
-    if verdict is Status.HOLDS or (undecided and verdict is Status.UNKNOWN):
+    if verdict is LevelStatus.HOLDS or (undecided and verdict is LevelStatus.UNKNOWN):
         return checked
     lines = [f"{checked.original.name or 'the history'}: {verdict.value}"]
     lines += [f"  {name}: {reason}" for name, reason in requested_with(checked, asked.requested, verdict)]
-    for explanation in explanations(checked, minimised=False) if verdict is Status.VIOLATED else ():
+    for explanation in explanations(checked, minimised=False) if verdict is LevelStatus.VIOLATED else ():
         lines += [f"  {explanation.title}", *(f"    {line.text}" for line in explanation.lines)]
     raise AssertionError("\n".join(lines))

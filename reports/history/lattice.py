@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from html import escape
 
 from dvs_model.checking.check import LevelVerdict
-from dvs_model.checking.explain import Status, because, status
+from dvs_model.checking.explain import LevelStatus, because, status
 from dvs_model.theory.levels import LEVELS
 from dvs_model.theory.names import Level
 
@@ -29,7 +29,7 @@ COLUMNS: Mapping[Level, float] = {
 }
 """The place of a level from left to right, in boxes; its height follows from the lattice."""
 
-MARKS = {Status.HOLDS: "✓", Status.VIOLATED: "✗", Status.UNKNOWN: "?"}
+MARKS = {LevelStatus.HOLDS: "✓", LevelStatus.VIOLATED: "✗", LevelStatus.UNKNOWN: "?"}
 WIDTH, HEIGHT, ACROSS, UP = 126, 32, 150, 62
 
 

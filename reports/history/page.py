@@ -12,8 +12,8 @@ from dvs_model.checking.anomalies import named
 from dvs_model.checking.check import Checked
 from dvs_model.checking.explain import (
     Explanation,
+    LevelStatus,
     Line,
-    Status,
     because,
     explanations,
     overall,
@@ -49,7 +49,7 @@ class HistoryView:
     checked: Checked
     anchor: str
     name: str
-    status: Status
+    status: LevelStatus
     text: str
     cut: bool
     explanations: Sequence[Explanation]
@@ -61,8 +61,8 @@ class HistoryView:
 
 def history_page(
     drawn: Sequence[Checked],
-    others: Sequence[tuple[str, Status]],
-    counts: Mapping[Status, int],
+    others: Sequence[tuple[str, LevelStatus]],
+    counts: Mapping[LevelStatus, int],
     requested: Sequence[Level],
     refused: Sequence[str] = (),
 ) -> str:
@@ -73,15 +73,15 @@ def history_page(
     return _template().render(
         views=[view(checked, requested, number) for number, checked in enumerate(drawn)],
         others=others,
-        names=", ".join(_named(drawn, requested, worst([s for s in Status if counts[s]]))),
+        names=", ".join(_named(drawn, requested, worst([s for s in LevelStatus if counts[s]]))),
         counts=counts,
         refused=refused,
         reading=str(drawn[0].reading) if drawn else "",
-        worst=worst([s for s in Status if counts[s]]),
+        worst=worst([s for s in LevelStatus if counts[s]]),
     )
 
 
-def _named(drawn: Sequence[Checked], requested: Sequence[Level], verdict: Status) -> Sequence[str]:
+def _named(drawn: Sequence[Checked], requested: Sequence[Level], verdict: LevelStatus) -> Sequence[str]:
     """Returns what has the verdict of the page, such as levels of clients; else the requested levels."""
     found = (name for checked in drawn for name, _ in requested_with(checked, requested, verdict))
     names = [*dict.fromkeys(found)] or [level.value for level in requested]
@@ -135,9 +135,9 @@ def in_short(checked: Checked, requested: Sequence[Level]) -> tuple[str, str]:
     levels = requested_with(checked, requested, verdict)
     names = ", ".join(_with_meaning(name) for name, _ in levels)
     kept = f"The strongest levels that it keeps: {strongest_text(checked)}."
-    if verdict is Status.HOLDS:
+    if verdict is LevelStatus.HOLDS:
         return f"It keeps {names}: no read and no write of it contradicts that.", kept
-    if verdict is Status.UNKNOWN:
+    if verdict is LevelStatus.UNKNOWN:
         return f"Whether it keeps {names} cannot be told: {levels[0][1]}.", kept
     anomalies = named(checked)
     if anomalies:

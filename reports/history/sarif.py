@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dvs_model.checking.check import Checked, Undecided, Violated
-from dvs_model.checking.explain import Status, because, choices, first_evidence, folded, lines, requested_with
+from dvs_model.checking.explain import (
+    LevelStatus,
+    because,
+    choices,
+    first_evidence,
+    folded,
+    lines,
+    requested_with,
+)
 from dvs_model.theory.definitions import DEFINITIONS
 from dvs_model.theory.levels import LEVELS
 from dvs_model.theory.names import Level
@@ -42,7 +50,7 @@ def results_of(file: str, line: int, checked: Checked, requested: Sequence[Level
         elif isinstance(verdict, Undecided):
             text_unknown = f"{checked.original.name}: {level.value} is unknown: {because(verdict)}"
             results.append(_result(file, line, level.value, "open", text_unknown + read))
-    for found, kind in ((Status.VIOLATED, "fail"), (Status.UNKNOWN, "open")):
+    for found, kind in ((LevelStatus.VIOLATED, "fail"), (LevelStatus.UNKNOWN, "open")):
         # Without levels: those of clients, of executing and of mixed transactions, and forbidden phenomena.
         for name, reason in requested_with(checked, (), found):
             words = f"{checked.original.name}: {name} is {found.value}: {reason}"

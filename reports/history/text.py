@@ -10,7 +10,7 @@ from dvs_model.checking.anomalies import named
 from dvs_model.checking.check import Checked, Seen, Undecided
 from dvs_model.checking.explain import (
     Explanation,
-    Status,
+    LevelStatus,
     because,
     choices,
     executing_name,
@@ -51,7 +51,7 @@ def strongest_text(checked: Checked) -> str:
     """Returns the names of the strongest levels that hold."""
     if checked.strongest:
         return ", ".join(level.value for level in checked.strongest)
-    violated = status(checked.levels[Level.PL_1]) is Status.VIOLATED
+    violated = status(checked.levels[Level.PL_1]) is LevelStatus.VIOLATED
     return "none, not even PL-1" if violated else "none for certain"
 
 
@@ -65,9 +65,9 @@ def indented(history: History) -> str:
     return "\n".join(f"    {line}" for line in render(history).splitlines())
 
 
-def summary_line(counts: Mapping[Status, int], refused: int) -> str:
+def summary_line(counts: Mapping[LevelStatus, int], refused: int) -> str:
     """Returns the last line over several histories."""
-    parts = [f"{counts[s]} {s.value}" for s in Status if counts[s]]
+    parts = [f"{counts[s]} {s.value}" for s in LevelStatus if counts[s]]
     if refused:
         parts.append(f"{refused} could not be read")
     return f"{sum(counts.values()) + refused} histories: {', '.join(parts)}"

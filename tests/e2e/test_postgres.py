@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from campaign.cli import main
-from campaign.protocols.postgres import Beside, Kind, beside, orders, shuffled
+from campaign.protocols.postgres import Beside, DifferenceKind, beside, orders, shuffled
 from campaign.protocols.read_committed import random_script
 from dvs_model.checking.check import Holds, Violated, check
 from dvs_model.notation import render
@@ -60,8 +60,8 @@ BOTH_COUNT = """
 
 def test_a_statement_that_waited_is_evaluated_again(postgres: Postgres) -> None:
     found = compared(postgres, BOTH_COUNT)
-    assert found.examples[Kind.CONTENTS].model == "(1, 1), (2, 0)"
-    assert found.examples[Kind.CONTENTS].postgres == "(1, 2), (2, 0)"
+    assert found.examples[DifferenceKind.CONTENTS].model == "(1, 1), (2, 0)"
+    assert found.examples[DifferenceKind.CONTENTS].postgres == "(1, 2), (2, 0)"
     # T2 writes over the version that T1 has left, and has read it, so that PL-2 holds.
     assert "w2(t_a_2" in render(found.last[0].history)
     assert found.levels["PL-2"] == "holds"
@@ -70,7 +70,7 @@ def test_a_statement_that_waited_is_evaluated_again(postgres: Postgres) -> None:
 
 def test_repeatable_read_refuses_what_read_committed_writes_over(postgres: Postgres) -> None:
     found = compared(postgres, BOTH_COUNT, Isolation.REPEATABLE_READ)
-    assert "could not serialize access" in found.examples[Kind.FAILS_THERE].postgres
+    assert "could not serialize access" in found.examples[DifferenceKind.FAILS_THERE].postgres
     assert found.levels["PL-SI"] == "holds"
     assert not found.anomalies
 
@@ -95,7 +95,7 @@ def test_rows_are_locked_there_and_partitions_in_the_model(postgres: Postgres) -
         T2: UPDATE t SET n = 5 WHERE id = 2
         T1: COMMIT
     """
-    assert set(compared(postgres, script).examples) == {Kind.WAITS_HERE}
+    assert set(compared(postgres, script).examples) == {DifferenceKind.WAITS_HERE}
 
 
 def test_an_error_ends_the_transaction_there(postgres: Postgres) -> None:
@@ -106,8 +106,8 @@ def test_an_error_ends_the_transaction_there(postgres: Postgres) -> None:
         T1: COMMIT
     """
     found = compared(postgres, script)
-    assert found.examples[Kind.CONTENTS].model == "(1, 5), (2, 0)"
-    assert found.examples[Kind.CONTENTS].postgres == "(1, 0), (2, 0)"
+    assert found.examples[DifferenceKind.CONTENTS].model == "(1, 5), (2, 0)"
+    assert found.examples[DifferenceKind.CONTENTS].postgres == "(1, 0), (2, 0)"
 
 
 def test_a_deadlock_ends_one_of_the_transactions(postgres: Postgres) -> None:
@@ -164,7 +164,7 @@ def test_a_statement_that_cannot_be_read_ends_the_transaction_there(postgres: Po
             T1: COMMIT
         """
         found = compared(postgres, script)
-        assert found.examples[Kind.CONTENTS].postgres == "(1, 0), (2, 0)"
+        assert found.examples[DifferenceKind.CONTENTS].postgres == "(1, 0), (2, 0)"
         # Nothing commits, so nothing is known of a level.
         assert set(found.levels.values()) == {"unknown"}
 
@@ -195,7 +195,7 @@ def test_select_for_update_reads_what_it_waited_for(postgres: Postgres) -> None:
     assert not found.last[2]
     assert found.levels["PL-3"] == "holds"
     assert "r2(t_a_1)" in render(found.last[0].history)
-    assert "leave out FOR UPDATE" in found.examples[Kind.FAILS_HERE].model
+    assert "leave out FOR UPDATE" in found.examples[DifferenceKind.FAILS_HERE].model
 
 
 SCRIPTS = examples(25)

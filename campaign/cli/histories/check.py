@@ -22,7 +22,7 @@ from campaign.exit_codes import ExitCode
 from campaign.files import write_text
 from dvs_model.analysis.analysis import STEPS
 from dvs_model.checking.check import Checked
-from dvs_model.checking.explain import Status, explanations, overall, requested_with, worst
+from dvs_model.checking.explain import LevelStatus, explanations, overall, requested_with, worst
 from dvs_model.clients.answers import SEARCH_STEPS
 from dvs_model.clients.variants import VARIANTS
 from dvs_model.errors import HistoryError
@@ -56,7 +56,11 @@ DRAWN = 40
 KEPT: list[object] = []
 """What was judged last. To free ten million objects at the end takes seconds: the system does it at once."""
 
-CODES = {Status.HOLDS: ExitCode.OK, Status.VIOLATED: ExitCode.FAILED, Status.UNKNOWN: ExitCode.UNKNOWN}
+CODES = {
+    LevelStatus.HOLDS: ExitCode.OK,
+    LevelStatus.VIOLATED: ExitCode.FAILED,
+    LevelStatus.UNKNOWN: ExitCode.UNKNOWN,
+}
 
 
 @dataclass(slots=True)
@@ -71,10 +75,10 @@ class Reports:
     html: Path | None
     sarif: Path | None
     junit: Path | None
-    counts: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(Status, 0))
+    counts: dict[LevelStatus, int] = field(default_factory=lambda: dict.fromkeys(LevelStatus, 0))
     refused: list[str] = field(default_factory=list)
     drawn: list[Checked] = field(default_factory=list)
-    others: list[tuple[str, Status]] = field(default_factory=list)
+    others: list[tuple[str, LevelStatus]] = field(default_factory=list)
     results: list[SarifResult] = field(default_factory=list)
     cases: list[Case] = field(default_factory=list)
 
@@ -110,7 +114,7 @@ class Reports:
         """The exit status. Input that could not be read comes first, because it was not judged."""
         if self.refused or not sum(self.counts.values()):
             return ExitCode.MISUSE
-        return CODES[worst([verdict for verdict in Status if self.counts[verdict]])]
+        return CODES[worst([verdict for verdict in LevelStatus if self.counts[verdict]])]
 
 
 def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators.FC], click.decorators.FC]:
@@ -387,12 +391,12 @@ def case(checked: Checked, requested: Sequence[Level], seconds: float) -> Case:
     """Returns a history as a test case: a violated level fails it, an unknown one is an error."""
     verdict = overall(checked, requested)
     name = checked.original.name or "history"
-    if verdict is Status.HOLDS:
+    if verdict is LevelStatus.HOLDS:
         return Case(name, seconds, CaseVerdict.PASSED)
     reasons = [f"{name}: {reason}" for name, reason in requested_with(checked, requested, verdict)]
     details = "\n".join(
         "\n".join([explanation.title, *(line.text for line in explanation.lines)])
         for explanation in explanations(checked, minimised=False)
     )
-    kind = CaseVerdict.FAILED if verdict is Status.VIOLATED else CaseVerdict.ERROR
+    kind = CaseVerdict.FAILED if verdict is LevelStatus.VIOLATED else CaseVerdict.ERROR
     return Case(name, seconds, kind, "; ".join(reasons), details)

@@ -14,7 +14,7 @@ from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
 from dvs_model.checking.check import Checked, check
-from dvs_model.checking.explain import Status, status
+from dvs_model.checking.explain import LevelStatus, status
 from dvs_model.graph.reading import Derivations, Reading
 from dvs_model.notation import render
 from dvs_model.theory.levels import BY_NAME
@@ -62,9 +62,9 @@ def record_views(
         click.echo(history_text(honoured, [Level.PL_2_PLUS], explain=False))
         click.echo(f"\n{_table(views, of_readers)}")
     verdicts = {status(ignored.levels[level]) for level in levels}
-    if Status.VIOLATED in verdicts:
+    if LevelStatus.VIOLATED in verdicts:
         return ExitCode.FAILED
-    return ExitCode.UNKNOWN if Status.UNKNOWN in verdicts or views.interrupted else ExitCode.OK
+    return ExitCode.UNKNOWN if LevelStatus.UNKNOWN in verdicts or views.interrupted else ExitCode.OK
 
 
 def _recorded(url: str, isolation: str | None, run: Load) -> tuple[Views, Promise]:

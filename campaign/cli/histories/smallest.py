@@ -10,7 +10,7 @@ import click
 from campaign.errors import CampaignError
 from campaign.files import write_bytes
 from dvs_model.checking.check import Checked
-from dvs_model.checking.explain import Status, overall
+from dvs_model.checking.explain import LevelStatus, overall
 from dvs_model.columns.shares import Listed
 from dvs_model.errors import HistoryError
 from dvs_model.formats.reader import Parsed, Pieces, Viewed
@@ -33,7 +33,7 @@ def write_smallest(file: Path, options: CheckOptions, item: Parsed | Viewed, che
 
     Raises CampaignError: the format cannot hold it.
     """
-    if overall(checked, options.requested) is not Status.VIOLATED:
+    if overall(checked, options.requested) is not LevelStatus.VIOLATED:
         return False
     if isinstance(item, Parsed):
         return item.pieces is not None and _write_pieces(file, options, item.pieces, checked)

@@ -23,7 +23,7 @@ Items = tuple[tuple[str, Expr], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class RenderedPlan:
     """A rendered plan: named steps, each used more than once, and the query over the steps."""
 
     steps: tuple[tuple[str, str], ...]
@@ -37,7 +37,7 @@ class Statement:
         return f"WITH {named} {self.query}"
 
 
-def render(plan: nodes.Plan, dialect: Dialect, leaves: Mapping[str, str] | None = None) -> Statement:
+def render(plan: nodes.Plan, dialect: Dialect, leaves: Mapping[str, str] | None = None) -> RenderedPlan:
     """Returns the statement of a plan. Shared nodes become steps: its size is linear in the number of nodes.
 
     `leaves` maps a leaf's name to the relation it is bound to; a leaf that is not in it keeps its name.
@@ -51,7 +51,7 @@ def render(plan: nodes.Plan, dialect: Dialect, leaves: Mapping[str, str] | None 
         if uses[id(node)] > 1:
             renderer.source(node)
     query = renderer.select(plan)
-    return Statement(tuple(renderer.steps), query)
+    return RenderedPlan(tuple(renderer.steps), query)
 
 
 def _has_columns(expr: Expr) -> bool:

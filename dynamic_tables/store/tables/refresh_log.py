@@ -56,7 +56,7 @@ def to_metadata(record: RefreshRecord, number: int) -> dict[str, object]:
 
 
 @dataclass(slots=True)
-class Refreshed:
+class RefreshesOfLog:
     """The fold of a log into its refreshes.
 
     `versions`: the refreshes as versions of a source. `foreign`: the last change of rows by another writer,
@@ -106,8 +106,8 @@ def versions(log: TableLog) -> Sequence[SourceVersion]:
     return tuple(_refreshed(log, edited=False).versions)
 
 
-def _refreshed(log: TableLog, *, edited: bool) -> Refreshed:
-    refreshed = log.folded(Refreshed)
+def _refreshed(log: TableLog, *, edited: bool) -> RefreshesOfLog:
+    refreshed = log.folded(RefreshesOfLog)
     if refreshed.foreign is not None and not edited:
         raise CorruptTable(
             f"{log.name}: version {refreshed.foreign.version} ({refreshed.foreign.operation}) is no refresh "
@@ -118,7 +118,7 @@ def _refreshed(log: TableLog, *, edited: bool) -> Refreshed:
 
 def last_number(log: TableLog) -> int | None:
     """Returns the greatest number that a commit of the table has in its txn; None if there is none."""
-    numbers = log.folded(Refreshed).numbers
+    numbers = log.folded(RefreshesOfLog).numbers
     return numbers.get(log.newest.table.id) if log.commits else None
 
 

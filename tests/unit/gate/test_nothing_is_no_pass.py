@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from campaign.audit.audit import Audit, AuditedTable, AuditVerdict
 from campaign.cli import main
 from campaign.cli.compare import Comparison
-from campaign.gate.checks import Check, Result, checked
+from campaign.gate.checks import CommandCheck, Result, checked
 from campaign.gate.document import gate_object
 from campaign.gate.profiles import GATES
 from campaign.gate.stage import GatePlan, Stage
@@ -155,11 +155,11 @@ def test_a_check_of_a_gate_that_cannot_run_is_undecided_and_a_wrong_one_shuts_it
     def without_java(_: GatePlan) -> Result:
         raise DynamicTablesError("there is no Java")
 
-    stage = checked(Check("evolution", "dvs verify evolution", without_java), plan)
+    stage = checked(CommandCheck("evolution", "dvs verify evolution", without_java), plan)
     assert (stage.verdict, stage.message) == (UNDECIDED, "could not be done: there is no Java")
     assert stage.look == "dvs verify evolution"
     wrong = Result(Decision.FAILED, "2 accounts", "dvs soak --seed 1", ["t0 lacks (5, 6)"])
-    stage = checked(Check("soak", "dvs soak", lambda _: wrong), plan)
+    stage = checked(CommandCheck("soak", "dvs soak", lambda _: wrong), plan)
     assert (stage.verdict, stage.message) == (Decision.FAILED, "2 accounts; wrong: t0 lacks (5, 6)")
     assert stage.look == "t0 lacks (5, 6)\ndvs soak --seed 1"
 
