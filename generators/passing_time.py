@@ -95,17 +95,13 @@ def _with_condition(choices: Choices, select: ir.Select, read: Read, times: Sequ
     condition = _condition(choices, column, read, times)
     source = select.source
     if isinstance(source, ir.Join) and source.on is not None and choices.chance(35):
-        return replace(select, source=replace(source, on=_both(source.on, condition)))
+        return replace(select, source=replace(source, on=ir.both(source.on, condition)))
     if select.group_by and choices.chance(30):
         newest = ir.Aggregate(ir.AggregateFunction.MAX, column, False, column.type)
-        return replace(select, having=_both(select.having, _condition(choices, newest, read, times)))
+        return replace(select, having=ir.both(select.having, _condition(choices, newest, read, times)))
     if select.qualify is not None and select.group_by is None and choices.chance(50):
-        return replace(select, qualify=_both(select.qualify, condition))
-    return replace(select, where=_both(select.where, condition))
-
-
-def _both(first: ir.Expr | None, second: ir.Expr) -> ir.Expr:
-    return second if first is None else ir.Call("and", (first, second), BOOLEAN)
+        return replace(select, qualify=ir.both(select.qualify, condition))
+    return replace(select, where=ir.both(select.where, condition))
 
 
 COMPARISONS = ((4, "gt"), (4, "ge"), (3, "lt"), (3, "le"), (1, "eq"), (1, "ne"), (1, "same"), (1, "differs"))

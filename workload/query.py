@@ -28,7 +28,7 @@ from workload.expression import (
     expression_parts,
     expression_with,
 )
-from workload.types import INT, SqlType
+from workload.types import BOOLEAN, INT, SqlType
 
 
 class JoinKind(Enum):
@@ -363,6 +363,11 @@ def conjuncts(condition: Expr | None) -> Iterator[Expr]:
                 yield from conjuncts(part)
         case _:
             yield condition
+
+
+def both(first: Expr | None, second: Expr) -> Expr:
+    """Two conditions joined by AND; the second one where there is no first one."""
+    return second if first is None else Call("and", (first, second), BOOLEAN)
 
 
 def windows_of(select: Select) -> Iterator[Window]:

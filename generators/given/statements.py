@@ -12,7 +12,7 @@ from generators.choices import Choices
 from generators.given.contents import after, broken_promise, key_of, orphans
 from generators.given.model import ColumnValues, GivenTable, Witness, WitnessRow
 from workload import dml
-from workload.query import Call, ColumnRef, Expr, Literal
+from workload.query import Call, ColumnRef, Expr, Literal, both
 from workload.schema import Clock, ForeignKey, moved
 from workload.types import BOOLEAN, NESTED, Kind, Row, Value, fits
 from workload.wellformed import is_too_late
@@ -525,7 +525,7 @@ class GivenStatements:
     def _where(self, given: GivenTable, values: Mapping[int, Value]) -> Expr:
         """The condition that columns have these values, or are NULL."""
         parts = [self._compared(given, n, "same", value) for n, value in values.items()]
-        return reduce(lambda left, right: Call("and", (left, right), BOOLEAN), parts)
+        return reduce(both, parts)
 
     def _compared(self, given: GivenTable, n: int, function: str, value: Value) -> Expr:
         column = given.table.columns[n]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
@@ -29,7 +30,7 @@ from generators.queries.queries import never_false
 from generators.queries.relations import COUNT_STAR, FromClause, joined, select, summed_type
 from generators.queries.windows import Windows
 from workload.dml import Delete, Dml
-from workload.query import Aggregate, AggregateFunction, Call, ExceptAll, JoinKind, OrderKey
+from workload.query import Aggregate, AggregateFunction, ExceptAll, JoinKind, OrderKey, both
 from workload.types import BIGINT, BOOLEAN, INT, SMALLINT, Value
 
 
@@ -49,10 +50,7 @@ class Story:
         """DELETE of the rows of the key with a value; with a `number` of one of them."""
         parts = [is_value(self.table, "k", self.key), is_value(self.table, "a", value)]
         parts += [] if number is None else [is_value(self.table, "b", number)]
-        condition = parts[0]
-        for part in parts[1:]:
-            condition = Call("and", (condition, part), BOOLEAN)
-        return Delete(self.table.name, condition)
+        return Delete(self.table.name, reduce(both, parts))
 
     def leaves(self) -> Dml:
         """DELETE of all rows of the key."""

@@ -9,7 +9,7 @@ from functools import reduce
 from shrink.reduction import Reduction
 from shrink.rewrite import put_at, statements
 from workload import dml
-from workload.query import Call, ColumnRef, Expr, Literal
+from workload.query import Call, ColumnRef, Expr, Literal, both
 from workload.scenario import Scenario
 from workload.schema import Table
 from workload.types import BOOLEAN, Row
@@ -65,7 +65,7 @@ def _matching(merge: dml.Merge, table: Table, row: Row) -> Expr:
         pair = (ColumnRef(table.name, key, column.type), Literal(value, column.type))
         return Call("same" if value is None else "eq", pair, BOOLEAN)
 
-    return reduce(lambda one, two: Call("and", (one, two), BOOLEAN), map(same, merge.keys))
+    return reduce(both, map(same, merge.keys))
 
 
 def fewer_parts(scenario: Scenario) -> Iterator[Scenario]:

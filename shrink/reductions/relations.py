@@ -15,7 +15,6 @@ from workload import query as ir
 from workload.query import changed, names_read, relations_of
 from workload.scenario import Definition, Refresh, Scenario
 from workload.scope import relation_scope
-from workload.types import BOOLEAN
 
 
 def inner_query(scenario: Scenario) -> Iterator[Scenario]:
@@ -211,8 +210,7 @@ def merge_derived(scenario: Scenario) -> Iterator[Scenario]:
                     items = {(alias, item.name): item.expr for item in inner.items}
                     source = with_relation(select.source, derived, inner.source)
                     merged = changed_block(replace(select, source=source), by_column(items))
-                    both = [condition for condition in (merged.where, inner.where) if condition is not None]
-                    where = ir.Call("and", tuple(both), BOOLEAN) if len(both) == 2 else next(iter(both), None)
+                    where = merged.where if inner.where is None else ir.both(merged.where, inner.where)
                     yield site.put(replace(merged, where=where))
                 case _:
                     pass

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from workload import query as ir
-from workload.types import BOOLEAN, Kind
+from workload.types import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +167,7 @@ def _inside_out(part: ir.Node, alias: str, named: Mapping[str, ir.Expr]) -> ir.E
 
 def conjunction(conditions: list[ir.Expr]) -> ir.Expr | None:
     """All conditions joined by AND; None for no condition."""
-    if not conditions:
-        return None
-    first, *rest = conditions
-    for condition in rest:
-        first = ir.Call("and", (first, condition), BOOLEAN)
-    return first
+    return reduce(ir.both, conditions, None)
 
 
 def _inside(condition: ir.Expr | None, function: str) -> ir.Expr | None:
