@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 from engines.errors import EngineError
@@ -81,7 +82,7 @@ class Capabilities:
             object.__setattr__(self, "limits", within_dialect(self.limits, self.dialect))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Transaction:
     """Statements over base tables that commit together, at logical time `at` (microseconds)."""
 
@@ -90,7 +91,7 @@ class Transaction:
     tables: Mapping[str, Table]
     dialect: Dialect
 
-    @property
+    @cached_property
     def sql(self) -> tuple[str, ...]:
         """The statements as SQL text, in order.
 

@@ -6,6 +6,7 @@ All engines run through it: `engines.engine` calls it for campaigns, and the pyt
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar, assert_never
@@ -22,6 +23,8 @@ from engines.adapter import (
 )
 from engines.other_process import Killed, Other, Processes, WriterFailed
 from engines.watchdog import ensure_not_stopped
+from engines.working_time import ENGINE_WORKS
+from workload.errors import WorkloadError
 from workload.limits import Timestamps
 from workload.outcomes.trace import (
     Action,
@@ -179,11 +182,14 @@ class Drive:
         """
         adapter = self.adapter
         for table in self.scenario.tables:
-            adapter.create_table(table, self._creation(table))
+            text = self._creation(table)
+            with ENGINE_WORKS:
+                adapter.create_table(table, text)
         for number, step in enumerate(self.scenario.steps):
             ensure_not_stopped()
             self.step = number
-            adapter.advance(step.at)
+            with ENGINE_WORKS:
+                adapter.advance(step.at)
             match step:
                 case Commit():
                     if not self._commit(step):
@@ -217,14 +223,21 @@ class Drive:
         for name in dict.fromkeys(statement.table for statement in commit.statements):
             columns = tables[name].columns
             self.versions[name] = self.versions.get(name, 0) + 1 if written is None else written[name]
-            rows = tuple(tuple(row) for row in self.adapter.rows(name, columns))
+            with ENGINE_WORKS:
+                rows = tuple(tuple(row) for row in self.adapter.rows(name, columns))
             self.events.append(SourceWritten(self.step, name, self.versions[name], columns, rows))
         return True
 
     def _written(self, commit: Commit) -> Mapping[str, int] | None:
         other = self.others.pop(self.step, None) or self._other(commit)
         if other is None:
-            return self.adapter.commit(self._transaction(commit))
+            transaction = self._transaction(commit)
+            if not isinstance(self.adapter, SchedulingAdapter):
+                # Written before the engine's time begins; it may raise only where the engine asks for it.
+                with suppress(WorkloadError):
+                    _ = transaction.sql
+            with ENGINE_WORKS:
+                return self.adapter.commit(transaction)
         other.finish()
         return other.commit.written()
 
@@ -253,7 +266,8 @@ class Drive:
         """Runs the engine's work beside another process, and again in a new process if it is killed."""
         other = self._beside()
         if other is None and killed is None:
-            work()
+            with ENGINE_WORKS:
+                work()
             return
 
         processes = Processes(other, killed)
@@ -269,14 +283,15 @@ class Drive:
         self, adapter: SchedulingAdapter, work: Callable[[], None], processes: Processes
     ) -> None:
         try:
-            with adapter.interleaved(processes.before):
+            with ENGINE_WORKS, adapter.interleaved(processes.before):
                 work()
             return
         except Killed:
             self.disturbed.append(Disturbance.KILL)
-        adapter.restart()
-        with adapter.interleaved(processes.before):
-            work()
+        with ENGINE_WORKS:
+            adapter.restart()
+            with adapter.interleaved(processes.before):
+                work()
 
     def _read(self, reader: int, tables: tuple[str, ...]) -> None:
         if isinstance(self.adapter, SchedulingAdapter):
@@ -308,7 +323,8 @@ class Drive:
         name = known[crc32(self.scenario.name.encode()) % len(known)]
         timestamp = times[name][(len(times[name]) - 1) // 2]
         try:
-            rows = self.adapter.rows_at(self._called(name), timestamp, self.columns[name])
+            with ENGINE_WORKS:
+                rows = self.adapter.rows_at(self._called(name), timestamp, self.columns[name])
         except RefreshFailed as error:
             self.events.append(PastRead(self.step, name, timestamp, (), str(error) or "no reason"))
         else:
@@ -325,13 +341,14 @@ class Drive:
         incremental = None
         try:
             self._require_sources(definition)
-            match definition:
-                case View():
-                    self.adapter.create_view(public, query)
-                case DynamicTable():
-                    incremental = self.adapter.create_dynamic_table(_as_known(definition), query)
-                case _:
-                    assert_never(definition)
+            with ENGINE_WORKS:
+                match definition:
+                    case View():
+                        self.adapter.create_view(public, query)
+                    case DynamicTable():
+                        incremental = self.adapter.create_dynamic_table(_as_known(definition), query)
+                    case _:
+                        assert_never(definition)
         except Unsupported as error:
             self.refused.add(name)
             self.events.append(Declared(self.step, name, str(error)))
@@ -359,7 +376,8 @@ class Drive:
         if name in self.refused:
             return
         try:
-            self.adapter.drop(_as_known(self.scenario.definition(name)))
+            with ENGINE_WORKS:
+                self.adapter.drop(_as_known(self.scenario.definition(name)))
         except RefreshFailed as error:
             self._failed(name, at, error)
             return
@@ -380,7 +398,8 @@ class Drive:
             return
         query = definition_text(self.scenario, first, self.adapter.capabilities.dialect)
         try:
-            incremental = self.adapter.replace(_as_known(first), query)
+            with ENGINE_WORKS:
+                incremental = self.adapter.replace(_as_known(first), query)
         except Unsupported as error:
             self.refused.update(names)
             self.events.append(Declared(self.step, first.name, str(error)))
@@ -442,7 +461,9 @@ class Drive:
 
     def _refresh_one(self, name: str, timestamp: int) -> None:
         public = self._called(name)
-        self._record(public, timestamp, self.adapter.refresh(public, timestamp) or NOTHING_SHOWN)
+        with ENGINE_WORKS:
+            notes = self.adapter.refresh(public, timestamp)
+        self._record(public, timestamp, notes or NOTHING_SHOWN)
 
     def _guarded(self, name: str, timestamp: int, refresh: Callable[[], None]) -> None:
         """Runs a refresh; a failure or a refusal becomes an event of the trace."""
@@ -477,7 +498,8 @@ class Drive:
 
     def _stored_after_failure(self, table: str) -> tuple[StoredRow, ...] | None:
         try:
-            return tuple(self.adapter.stored(self._called(table), self.columns[table]))
+            with ENGINE_WORKS:
+                return tuple(self.adapter.stored(self._called(table), self.columns[table]))
         except Exception:  # noqa: BLE001  # an engine that cannot be read now must not hide its failure
             return None
 
@@ -490,9 +512,11 @@ class Drive:
         self.versions[table] = self.versions.get(table, -1) + 1 if notes.version is None else notes.version
         columns = notes.columns if Shown.COLUMNS in shown else self.columns[table]
         fresh, state = None, None
-        if Shown.FRESH_IDS in shown and self.fresh_wanted(self.step, table):
-            fresh = self.adapter.fresh(public)
-            state = self.adapter.hidden_state(public)
+        with ENGINE_WORKS:
+            if Shown.FRESH_IDS in shown and self.fresh_wanted(self.step, table):
+                fresh = self.adapter.fresh(public)
+                state = self.adapter.hidden_state(public)
+            contents = tuple(self.adapter.stored(public, columns))
         self.events.append(
             Refreshed(
                 step=self.step,
@@ -505,7 +529,7 @@ class Drive:
                 versions=self._of_the_scenario(notes.versions),
                 source_timestamps=self._of_the_scenario(notes.source_timestamps),
                 columns=columns,
-                contents=tuple(self.adapter.stored(public, columns)),
+                contents=contents,
                 change_set=notes.change_set if Shown.CHANGE_SETS in shown else None,
                 fresh=None if fresh is None else tuple(fresh),
                 counted=notes.counted if Shown.CHANGE_SETS in shown else None,

@@ -19,6 +19,7 @@ from engines.adapter import Adapter, SchedulingAdapter
 from engines.drive import FreshWanted, SoFar, drive, never_fresh
 from engines.errors import EngineError, shown
 from engines.watchdog import HungQuery, cut_after
+from engines.working_time import ENGINE_WORKS
 from workload.errors import WorkloadError
 from workload.outcomes.results import Breakage
 from workload.outcomes.trace import RefreshRefused, Trace
@@ -39,11 +40,13 @@ def opened(database: Open) -> Iterator[Adapter]:
     """An empty database that is closed afterwards; the working folder stays, whatever the engine does."""
     folder = Path.cwd()
     try:
-        adapter = database()
+        with ENGINE_WORKS:
+            adapter = database()
         try:
             yield adapter
         finally:
-            adapter.close()
+            with ENGINE_WORKS:
+                adapter.close()
     finally:
         os.chdir(folder)
 
@@ -236,9 +239,11 @@ def run_on(
 def recomputed(platform: Platform, wanted: Recomputation) -> Sequence[Row]:
     """The engine's answer to the query, or the first contents of the table in the same empty database."""
     with opened(platform.open_for_vote) as adapter, cut_after(platform.time_limit_s, adapter.interrupt):
-        rows = adapter.evaluate(wanted.text(adapter.capabilities.dialect), wanted.columns)
-        if rows is not None:
-            return [tuple(row) for row in rows]
+        text = wanted.text(adapter.capabilities.dialect)
+        with ENGINE_WORKS:
+            rows = adapter.evaluate(text, wanted.columns)
+            if rows is not None:
+                return [tuple(row) for row in rows]
         trace = drive(adapter, wanted.alone())
     if not trace.refreshes:
         raise EngineError(
@@ -253,7 +258,8 @@ def own_error(platform: Platform, wanted: Recomputation) -> str:
     with opened(platform.open_for_vote) as adapter, cut_after(platform.time_limit_s, adapter.interrupt):
         text = wanted.text(adapter.capabilities.dialect)
         try:
-            adapter.evaluate(text, wanted.columns)
+            with ENGINE_WORKS:
+                adapter.evaluate(text, wanted.columns)
         except BaseException as error:  # noqa: BLE001  # an engine raises what its platform does
             return shown(error)
     return ""

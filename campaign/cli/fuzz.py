@@ -18,6 +18,7 @@ from campaign.runs.campaign import run_plan
 from campaign.runs.journal import JOURNAL_FILE
 from campaign.runs.options import MOST_WORLDS, CampaignOptions, resumed
 from campaign.runs.spread import ALL, ENGINES, SEVERAL
+from engines.registry import ADAPTER
 from reports.figures import cost_sentences
 from reports.findings import breakage_text, group_text, replay_command
 from reports.json_summary import summary_object
@@ -188,3 +189,7 @@ def _figures(summary: RunSummary) -> Iterator[tuple[str, str | Text]]:
     longer = f"; {idle} apply to longer runs only" if idle else ""
     yield "floors", (f"{unmet} not met" if unmet else "met") + longer
     yield "seconds", f"{summary.seconds:.1f}"
+    total = sum(summary.time_split.values())
+    if total and summary.tier.startswith(ADAPTER):
+        parts = sorted(summary.time_split.items(), key=lambda part: -part[1])
+        yield "time", ", ".join(f"{name} {seconds / total:.0%}" for name, seconds in parts)

@@ -20,6 +20,7 @@ from engines.drive import FreshWanted, SoFar
 from engines.engine import AdapterPlatform, Engine, breakage
 from engines.errors import shown
 from engines.watchdog import STOPPED
+from engines.working_time import ENGINE_WORKS
 from oracle.delayed_view import DelayedView
 from oracle.duck import shared_duckdb
 from workload.errors import WorkloadError
@@ -74,12 +75,18 @@ class Lane:
             wanted = fresh_sample(scenario, self.fresh_percent)
         except WorkloadError as error:
             return Outcome(scenario=scenario.name, outcome=OutcomeClass.GENERATOR_INVALID, reason=str(error))
-        so_far, start = SoFar(), time.perf_counter()
+        so_far, start, idle = SoFar(), time.perf_counter(), ENGINE_WORKS.seconds
         try:
             trace = self.engine.run(scenario, wanted, so_far)
-            end_of_run = time.perf_counter()
+            ran, worked = time.perf_counter(), ENGINE_WORKS.seconds
             outcome = self._judged(scenario, trace)
-            seconds = {"run": end_of_run - start, "judge": time.perf_counter() - end_of_run}
+            judged, voted = time.perf_counter(), ENGINE_WORKS.seconds
+            # The engine also votes while it is judged.
+            seconds = {
+                "engine": voted - idle,
+                "drive": ran - start - (worked - idle),
+                "judge": judged - ran - (voted - worked),
+            }
             return replace(outcome, times=seconds)
         except BaseException as error:  # noqa: BLE001  # see below
             # An engine's own errors are events of the trace. An exception that arrives here broke the run
