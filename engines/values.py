@@ -37,7 +37,17 @@ def typed_rows(
         for each in columns
     ]
 
+    # Most rows have values that are right as they are, and few kinds of rows are met.
+    right: dict[tuple[type, ...], bool] = {}
+
     def typed(row: Sequence[Any]) -> Row:
+        types = tuple(map(type, row))
+        if types not in right:
+            right[types] = len(types) == len(makers) and all(
+                (met is type(None) or met is plain) for met, (plain, _) in zip(types, makers, strict=True)
+            )
+        if right[types]:
+            return tuple(row)
         made = [
             given if given is None or type(given) is plain else make(given)
             for given, (plain, make) in zip(row, makers, strict=False)
