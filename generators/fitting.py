@@ -160,6 +160,9 @@ def without(scenario: Scenario, reasons: Mapping[str, str], limits: Limits) -> S
     steps: list[Step] = []
     commits: set[int] = set()
     created: list[str] = []
+    restarts = {
+        (s.at, s.table): s.killed for s in scenario.steps if isinstance(s, Refresh) and limits.restarts
+    }
     for step in scenario.steps:
         match step:
             case Commit(at, statements):
@@ -168,7 +171,10 @@ def without(scenario: Scenario, reasons: Mapping[str, str], limits: Limits) -> S
                     commits.add(at)
                     steps.append(Commit(at, supported))
                     if limits.timestamps is Timestamps.COMMIT:
-                        steps.extend(Refresh(at + 1 + i, name, at) for i, name in enumerate(created))
+                        steps.extend(
+                            Refresh(at + i, name, at, restarts.get((at + i, name)))
+                            for i, name in enumerate(created, 1)
+                        )
             case Create() | Drop() | Redefine():
                 defining = _defining(step, limits, reasons)
                 steps.extend(defining)

@@ -181,6 +181,9 @@ def _row_by_row(scenario: Scenario) -> Scenario:
                     changed[number] += [Insert(name, (row,)) for row in given]
                     if table is not None and keyed:
                         rows[name] += [row[table.position(KEY)] for row in given]
+                case Update() | Delete() if keyed and _names_a_key(dml):
+                    # Also where the INSERT of that row is beyond the limits, and gone the second time.
+                    changed[number].append(dml)
                 case Update() | Delete() if keyed and rows[dml.table]:
                     changed[number].append(_of_one_row(dml, rows[dml.table], commit.at))
                 case _:
@@ -188,15 +191,18 @@ def _row_by_row(scenario: Scenario) -> Scenario:
     return _changed(scenario, changed)
 
 
-def _of_one_row(dml: Update | Delete, keys: Sequence[Value], at: int) -> Update | Delete:
-    """The statement for the row of one key, chosen by the time; as it is where it names a key already."""
-    column = ColumnRef(dml.table, KEY, INT)
+def _names_a_key(dml: Update | Delete) -> bool:
+    """Whether a statement is for the row of one key."""
     match dml.where:
-        case Call("eq", (left, Literal())) | Call("and", (Call("eq", (left, Literal())), _)) if (
-            left == column
-        ):
-            return dml
-    one = Call("eq", (column, Literal(keys[at % len(keys)], INT)), BOOLEAN)
+        case Call("eq", (left, Literal())) | Call("and", (Call("eq", (left, Literal())), _)):
+            return left == ColumnRef(dml.table, KEY, INT)
+        case _:
+            return False
+
+
+def _of_one_row(dml: Update | Delete, keys: Sequence[Value], at: int) -> Update | Delete:
+    """The statement for the row of one key, chosen by the time."""
+    one = Call("eq", (ColumnRef(dml.table, KEY, INT), Literal(keys[at % len(keys)], INT)), BOOLEAN)
     return replace(dml, where=one if dml.where is None else Call("and", (one, dml.where), BOOLEAN))
 
 

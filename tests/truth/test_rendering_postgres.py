@@ -28,7 +28,6 @@ from workload.types import Kind
 pytestmark = [pytest.mark.slow, needs_pglite]
 
 REFUSED_QUERIES = {
-    "over aggregates": "syntax error",  # a column named `when`
     **dict.fromkeys(
         [
             f"FULL JOIN: {on}"
