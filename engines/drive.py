@@ -441,7 +441,8 @@ class Drive:
                 self._guarded(name, timestamp, lambda: self._interleaved(adapter, work, step.killed))
             case _:
                 if step.killed is not None and self.adapter.capabilities.limits.restarts:
-                    self._guarded(name, timestamp, self.adapter.restart)
+                    with ENGINE_WORKS:
+                        self._guarded(name, timestamp, self.adapter.restart)
                     self.disturbed.append(Disturbance.KILL)
                 self._refresh_each(self.due[self.step], step.at)
 
