@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from generators.builder import ScenarioBuilder
+from generators.domains import TableSketch
 from generators.intents import shapes
 from generators.intents.script import (
     Script,
@@ -79,8 +80,10 @@ def unmatched_row_updated(b: ScenarioBuilder) -> Script:
 
 
 def several_joins(b: ScenarioBuilder) -> Script:
-    """Three inputs, two of which lose or gain rows in one interval."""
+    """Three inputs, two of which lose or gain rows in one interval; or one table among four inputs."""
     first, second = shapes.two_tables(b)
+    if b.choices.chance(50):
+        return _one_table_updated(b, first, second)
     target = shapes.three_way(b, first, second)
     k = key(b)
     return script(
@@ -88,6 +91,19 @@ def several_joins(b: ScenarioBuilder) -> Script:
         act(insert(b, first, k=k), insert(b, second, k=k)),
         act(delete(first, "k", k), delete(second, "k", k)),
         act(insert(b, first, k=k)) + act(insert(b, second, k=k)),
+    )
+
+
+def _one_table_updated(b: ScenarioBuilder, table: TableSketch, other: TableSketch) -> Script:
+    """A table is two or three of four inputs of joins, and one UPDATE makes its rows match or not."""
+    target = shapes.four_way(b, table, other)
+    name, k = shapes.int_column(table), key(b)
+    return script(
+        target,
+        act(insert(b, table, k=k), insert(b, table, **{"k": k, name: k}), insert(b, other, k=k)),
+        act(move_key(table, k, k + 1), insert(b, other, k=k + 1)),
+        act(move_key(table, k + 1, k)),
+        act(set_value(table, name, k, is_value(table, "k", k))),
     )
 
 
@@ -104,8 +120,13 @@ def emptied_cross_join(b: ScenarioBuilder) -> Script:
 
 
 def outer_joins_in_a_row(b: ScenarioBuilder) -> Script:
-    """One table in two outer joins: a row padded by the first gains and loses matches in the second."""
+    """One table in two outer joins: a row padded by the first gains and loses matches in the second.
+
+    Or the second is an inner join, in which the padded row has several matches.
+    """
     left, right = shapes.two_tables(b)
+    if b.choices.chance(40):
+        return _pads_with_several_matches(b, left, right)
     target = shapes.outer_chain(b, left, right)
     k = key(b)
     return script(
@@ -114,6 +135,21 @@ def outer_joins_in_a_row(b: ScenarioBuilder) -> Script:
         act(insert(b, right, k=key(b)), insert(b, left, k=k)),
         act(insert(b, right, k=k)),
         act(delete(right, "k", k)),
+    )
+
+
+def _pads_with_several_matches(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> Script:
+    """A row loses its matches in an outer join, while an inner join above repeats it, and gets them again."""
+    others = [table for table in b.tables if table.name not in (left.name, right.name)]
+    third = b.choices.pick(others) if others else b.add_table()
+    target = shapes.inner_over_outer(b, left, right, third)
+    k = key(b)
+    return script(
+        target,
+        act(insert(b, left, k=k), insert(b, right, k=k), insert(b, third, k=k), insert(b, third, k=k)),
+        act(b.choices.pick((delete(right, "k", k), move_key(right, k, -1)))),
+        act(insert(b, right, k=k)) + act(insert(b, right, k=k)),
+        act(delete(right, "k", k), delete(third, "k", k), insert(b, third, k=k)),
     )
 
 

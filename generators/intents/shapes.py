@@ -259,6 +259,20 @@ def three_way(b: ScenarioBuilder, first: TableSketch, second: TableSketch) -> st
     return define_over(b, source, 128, b.choices.pick(("plain", "plain", "grouped")))
 
 
+def four_way(b: ScenarioBuilder, table: TableSketch, other: TableSketch) -> str:
+    """Four inputs in inner joins by keys and other columns: one table twice or three times, and another."""
+    last = b.choices.pick((table, other))
+    first, *rest = b.choices.pick(((table, table, other, last), (table, other, last, table)))
+    source = reading(b, first.name, 4)
+    keys = [source.scope[0], column_of(source, int_column(first))]
+    for each in rest:
+        right = reading(b, each.name, 4)
+        found = b.choices.pick((right.scope[0], column_of(right, int_column(each))))
+        source = joined(JoinKind.INNER, source, right, call("eq", BOOLEAN, b.choices.pick(keys), found).expr)
+        keys += [right.scope[0], found]
+    return define_over(b, source, 128, "plain")
+
+
 def outer_chain(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
     """l OUTER JOIN r LEFT JOIN s, where s is often l: rows padded by one join find matches in the other."""
     third = b.choices.pick((left, left, right, b.choices.pick(b.tables)))
@@ -266,6 +280,17 @@ def outer_chain(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> st
     name = int_column(left) if b.choices.chance(50) else "k"
     shape = b.choices.pick(("plain", "plain", "grouped"))
     return two_outer_joins(b, kind, (left, right, third), name, shape)
+
+
+def inner_over_outer(b: ScenarioBuilder, left: TableSketch, right: TableSketch, third: TableSketch) -> str:
+    """(l OUTER JOIN r ON l.k = r.k) JOIN s ON l.k = s.k: rows of `left` stay in, padded or not."""
+    kept, padded, other = (reading(b, table.name) for table in (left, right, third))
+    kind = b.choices.pick((JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL))
+    pair = (padded, kept) if kind is JoinKind.RIGHT else (kept, padded)
+    inner = joined(kind, *pair, on_keys(*pair))
+    sides = b.choices.pick(((inner, other), (other, inner)))
+    source = joined(JoinKind.INNER, *sides, on_keys(kept, other))
+    return define_over(b, source, 128, b.choices.pick(("plain", "plain", "grouped")))
 
 
 def two_outer_joins(
