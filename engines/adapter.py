@@ -199,6 +199,13 @@ class Adapter(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} has limits with restarts, but no method restart")
 
+    def roll_back(self, transaction: Transaction) -> None:
+        """Runs the statements of a transaction and rolls it back; the same transaction is committed next.
+
+        Called only if the engine's `limits` have `rollbacks`. Raises RefreshFailed, as `commit` does.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has limits with rollbacks, but no method roll_back")
+
     @abstractmethod
     def commit(self, transaction: Transaction) -> Mapping[str, int] | None:
         """Applies a transaction; returns the version of each written table, if the engine shows its frontier.

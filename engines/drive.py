@@ -236,7 +236,10 @@ class Drive:
                 # Written before the engine's time begins; it may raise only where the engine asks for it.
                 with suppress(WorkloadError):
                     _ = transaction.sql
+            rolled_back = commit.rolled_back and self.adapter.capabilities.limits.rollbacks
             with ENGINE_WORKS:
+                if rolled_back and not isinstance(self.adapter, SchedulingAdapter):
+                    self.adapter.roll_back(transaction)
                 return self.adapter.commit(transaction)
         other.finish()
         return other.commit.written()

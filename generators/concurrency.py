@@ -36,6 +36,15 @@ def with_restarts(choices: Choices, scenario: Scenario, percent: int) -> Scenari
     return replace(scenario, steps=tuple(steps))
 
 
+def with_rollbacks(choices: Choices, scenario: Scenario, percent: int) -> Scenario:
+    """Returns the scenario in which that percentage of its transactions is rolled back, and runs again."""
+    steps = (
+        replace(step, rolled_back=True) if isinstance(step, Commit) and choices.chance(percent) else step
+        for step in scenario.steps
+    )
+    return replace(scenario, steps=tuple(steps))
+
+
 def _steps(choices: Choices, steps: tuple[Step, ...], percent: int) -> Iterator[Step]:
     before: Step | None = None
     for step in steps:

@@ -54,7 +54,9 @@ def fitted(profile: Profile, limits: Limits) -> Profile:
         query=replace(profile.query, joins=joins or profile.query.joins),
         view_percent=profile.view_percent if limits.views else 0,
         stale_percent=profile.stale_percent if limits.timestamps is Timestamps.ANY else 0,
-        floors=floors | ({"state: refresh killed": 100} if limits.restarts else {}),
+        floors=floors
+        | ({"state: refresh killed": 100} if limits.restarts else {})
+        | ({"state: transaction rolled back": 100} if limits.rollbacks else {}),
     )
 
 
@@ -165,11 +167,11 @@ def without(scenario: Scenario, reasons: Mapping[str, str], limits: Limits) -> S
     }
     for step in scenario.steps:
         match step:
-            case Commit(at, statements):
+            case Commit(at, statements, rolled_back=rolled_back):
                 supported = tuple(s for s in statements if _supported(s, tables, limits, commits))
                 if supported:
                     commits.add(at)
-                    steps.append(Commit(at, supported))
+                    steps.append(Commit(at, supported, rolled_back=rolled_back and limits.rollbacks))
                     if limits.timestamps is Timestamps.COMMIT:
                         steps.extend(
                             Refresh(at + i, name, at, restarts.get((at + i, name)))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from generators.builder import ScenarioBuilder
 from generators.choices import Choices, NothingToPick, SeededChoices
-from generators.concurrency import with_other_processes, with_restarts
+from generators.concurrency import with_other_processes, with_restarts, with_rollbacks
 from generators.fitting import fit, is_within, with_reasons, without
 from generators.given_scenarios import scenario_of
 from generators.intents import INTENTS, TWICE_AS_OFTEN, Act, Script
@@ -63,7 +63,7 @@ def generate(
         scenario = scenario_of(profile.given, choices, profile, name, turn)
         if profile.limits == NO_LIMITS:
             return with_other_processes(choices, scenario, profile.concurrent_percent)
-        return _restarted(choices, fit(scenario, profile.limits, cut), profile)
+        return _disturbed(choices, fit(scenario, profile.limits, cut), profile)
     scenario = _unlimited(choices, profile, name)
     if profile.limits == NO_LIMITS:
         disturbed = with_other_processes(choices, scenario, profile.concurrent_percent)
@@ -83,14 +83,15 @@ def generate(
         )
         # Another definition under the old name may be one that the engine refuses.
         within = recreated if is_within(recreated, profile.limits) else within
-    return _restarted(choices, within, profile)
+    return _disturbed(choices, within, profile)
 
 
-def _restarted(choices: Choices, scenario: Scenario, profile: Profile) -> Scenario:
-    """The scenario with restarts, for an engine that can be opened again."""
-    if not profile.limits.restarts:
-        return scenario
-    return with_restarts(choices, scenario, profile.concurrent_percent // 3)
+def _disturbed(choices: Choices, scenario: Scenario, profile: Profile) -> Scenario:
+    """The scenario with restarts and transactions that are rolled back, where the engine has them."""
+    percent = profile.concurrent_percent // 3
+    if profile.limits.restarts:
+        scenario = with_restarts(choices, scenario, percent)
+    return with_rollbacks(choices, scenario, percent) if profile.limits.rollbacks else scenario
 
 
 def _unlimited(choices: Choices, profile: Profile, name: str) -> Scenario:

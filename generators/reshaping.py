@@ -219,7 +219,9 @@ def _apart(scenario: Scenario, limits: Limits) -> Scenario:
             match step:
                 case Commit(at, statements):
                     kept = [each for each in statements if not isinstance(each, Restore)]
-                    steps += [Commit(at + i * between, (each,)) for i, each in enumerate(kept)]
+                    steps += [
+                        replace(step, at=at + i * between, statements=(each,)) for i, each in enumerate(kept)
+                    ]
                     fits = not following or at + len(kept) * between <= following[0].at
                     room = room and (fits or len(kept) < 2)
                 case _:

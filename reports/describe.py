@@ -68,13 +68,14 @@ def timeline(scenario: Scenario, dialect: Dialect = Dialect.SPARK) -> tuple[Entr
 
 def _entry(number: int, step: Step, scenario: Scenario, dialect: Dialect) -> Entry:
     match step:
-        case Commit(at, statements, meanwhile):
+        case Commit(at, statements, meanwhile, rolled_back):
             columns = {table.name: table.columns for table in scenario.tables}
             touched = ", ".join(dict.fromkeys(statement.table for statement in statements)) or "nothing"
             count = "" if len(statements) == 1 else f", {len(statements)} statements in one transaction"
             texts = tuple(statement_sql(s, columns.get(s.table, ()), dialect) for s in statements)
             beside = number > 0 and isinstance(scenario.steps[number - 1], Create | Refresh)
             how = "" if meanwhile is None else f", {_by_another(meanwhile, len(statements), beside)}"
+            how += ", after the same transaction was rolled back" * rolled_back
             return Entry(number, at, "commit", f"commit to {touched}{count}{how}", texts)
         case Create(at, name):
             return Entry(number, at, "create", f"create {name}", (_creation(name, scenario),))

@@ -100,9 +100,9 @@ def _style(style: int) -> int:
 
 def _step(step: Step, tables: Mapping[str, Table]) -> int:
     match step:
-        case Commit(_, statements, meanwhile):
+        case Commit(_, statements, meanwhile, rolled_back):
             written = sum(_statement(statement, tables[statement.table]) for statement in statements)
-            return 30 + written + _meanwhile(meanwhile)
+            return 30 + written + _meanwhile(meanwhile) + 10 * rolled_back
         case Create() | Drop():
             return 50
         case Redefine(_, names):

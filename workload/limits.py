@@ -60,6 +60,7 @@ class Limits:
     `drops`: whether views and dynamic tables can be dropped, and their names be given to others.
     `replaces`: whether a view or dynamic table that others read can be replaced by another definition.
     `restarts`: whether a database can be opened again, with what it has stored, between two refreshes.
+    `rollbacks`: whether a transaction can end with a ROLLBACK.
     `clock`: whether the current time in a query is the data timestamp of its refresh.
     `gap`: the reason why a query with supported operators is not supported, None where it is. `amend`: a
     query close to the given one that the engine is more likely to support, with the same columns and perhaps
@@ -83,6 +84,7 @@ class Limits:
     drops: bool = False
     replaces: bool = False
     restarts: bool = False
+    rollbacks: bool = False
     clock: bool = False
     gap: Callable[[Query], str | None] = no_gap
     amend: Callable[[Query], Query] = as_it_is
@@ -182,6 +184,7 @@ FLAGS = (
     "drops",
     "replaces",
     "restarts",
+    "rollbacks",
     "clock",
     "keys",
     "nulls",
@@ -237,6 +240,7 @@ NO_LIMITS = Limits(
     drops=True,
     replaces=True,
     restarts=True,
+    rollbacks=True,
     clock=True,
 )
 
@@ -259,6 +263,7 @@ def both(a: Limits, b: Limits) -> Limits:
         drops=a.drops and b.drops,
         replaces=a.replaces and b.replaces,
         restarts=a.restarts and b.restarts,
+        rollbacks=a.rollbacks and b.rollbacks,
         clock=a.clock and b.clock,
         gap=lambda query: a.gap(query) or b.gap(query),
         amend=lambda query: b.amend(a.amend(query)),

@@ -98,12 +98,14 @@ class Meanwhile:
 class Commit:
     """One transaction at logical time `at`: statements over one or several base tables.
 
-    `meanwhile`: how another process makes it; None: nothing else is under way.
+    `meanwhile`: how another process makes it; None: nothing else is under way. `rolled_back`: before it the
+    same statements run in a transaction that ends with a ROLLBACK, so that they have no effect.
     """
 
     at: int
     statements: tuple[Dml, ...]
     meanwhile: Meanwhile | None = None
+    rolled_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)

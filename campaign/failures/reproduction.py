@@ -106,7 +106,7 @@ def adapter_reproduction(
 
 def _given(scenario: Scenario, last: int, spec: LaneSpec) -> tuple[Given, ...]:
     """What an adapter is given up to a step. Raises WorkloadError: a statement has no text in the dialect."""
-    dialect, restarts = spec.dialect, limits_of(spec.tier).restarts
+    dialect, limits = spec.dialect, limits_of(spec.tier)
     tables = {table.name: table for table in scenario.tables}
     given: list[Given] = []
 
@@ -116,11 +116,13 @@ def _given(scenario: Scenario, last: int, spec: LaneSpec) -> tuple[Given, ...]:
 
     for step, due in zip(scenario.steps[: last + 1], due_refreshes(scenario), strict=False):
         match step:
-            case Commit(at, statements):
+            case Commit(at, statements, rolled_back=rolled_back):
                 own, of_duckdb = (
                     tuple(text for dml in statements for text in dml_texts(dml, tables[dml.table], each))
                     for each in (dialect, Dialect.DUCKDB)
                 )
+                if rolled_back and limits.rollbacks:
+                    given.append(Given(at, "roll back", "", own=own))
                 given.append(Given(at, "commit", "", own=own, duckdb=of_duckdb))
             case Create(at, name):
                 kind = "view" if isinstance(scenario.definition(name), View) else "dynamic table"
@@ -129,7 +131,7 @@ def _given(scenario: Scenario, last: int, spec: LaneSpec) -> tuple[Given, ...]:
                 given.append(create(at, names[0], "replace"))
             case Drop(at, name):
                 given.append(Given(at, "drop", scenario.definition(name).public_name))
-            case Refresh(at, killed=int()) if restarts:
+            case Refresh(at, killed=int()) if limits.restarts:
                 given.append(Given(at, "restart", ""))
             case _:
                 pass

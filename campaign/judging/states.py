@@ -69,8 +69,10 @@ def _of_contents(
 
 
 def _of_other_processes(scenario: Scenario) -> Iterator[str]:
-    """What other processes did beside the refreshes."""
+    """What other processes, and transactions without an effect, did beside the refreshes."""
     for step in scenario.steps:
+        if isinstance(step, Commit) and step.rolled_back:
+            yield "transaction rolled back"
         match step:
             case Commit(meanwhile=Meanwhile() as known):
                 if known.clock:

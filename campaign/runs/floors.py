@@ -15,6 +15,7 @@ from generators.intents import INTENTS
 from generators.profiles import STATEMENTS, Profile
 from generators.queries.queries import SHAPES
 from workload.lift.kind import Lifting
+from workload.limits import NO_LIMITS
 from workload.operators import JOIN_OPERATORS, OPERATORS, Operator
 from workload.outcomes.trace import Action
 from workload.types import DRAWN
@@ -34,6 +35,8 @@ PROCESS_STATES = (
     "abandoned transaction",
     "refresh killed",
 )
+
+ROLLED_BACK = "transaction rolled back"
 
 STYLED = "text in a style of its own"
 
@@ -71,6 +74,7 @@ STATES = (
     "read of an earlier data timestamp",
     *READER_STATES,
     *PROCESS_STATES,
+    ROLLED_BACK,
     *TIME_STATES,
     *FAILING_STATES,
 )
@@ -180,6 +184,8 @@ def _state(profile: Profile, name: str) -> str:
         return "reader_percent is 0"
     if name in PROCESS_STATES and not profile.concurrent_percent:
         return "concurrent_percent is 0"
+    if name == ROLLED_BACK and (profile.limits == NO_LIMITS or not profile.limits.rollbacks):
+        return "only engines whose limits have rollbacks roll transactions back"
     if name in TIME_STATES and not profile.timed_percent:
         return "timed_percent is 0"
     if name in FAILING_STATES and not profile.intents[1]:
@@ -203,7 +209,7 @@ INTERVALS_NEVER_REACH = (
     "state: group as it was before",
     "state: group changed three times in a row",
     "state: old data timestamp",
-    *(f"state: {name}" for name in (*PROCESS_STATES, *TIME_STATES)),
+    *(f"state: {name}" for name in (*PROCESS_STATES, ROLLED_BACK, *TIME_STATES)),
 )
 """Beginnings of the floors that a run with lifted intervals cannot meet: it refreshes each world once."""
 

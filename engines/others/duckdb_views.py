@@ -28,7 +28,7 @@ class DuckDb(Adapter):
     """A database in memory. A refresh computes a table in full."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
-        dialect=Dialect.DUCKDB, limits=Limits(drops=True, failures=True)
+        dialect=Dialect.DUCKDB, limits=Limits(drops=True, failures=True, rollbacks=True)
     )
 
     def __init__(self) -> None:
@@ -57,6 +57,10 @@ class DuckDb(Adapter):
     def commit(self, transaction: Transaction) -> None:
         """Applies a transaction."""
         self._db.execute("; ".join(("BEGIN", *transaction.sql, "COMMIT")))
+
+    def roll_back(self, transaction: Transaction) -> None:
+        """Runs a transaction and rolls it back."""
+        self._db.execute("; ".join(("BEGIN", *transaction.sql, "ROLLBACK")))
 
     def refresh(self, table: str, timestamp: int) -> None:
         """Computes a table in full. Raises RefreshFailed."""

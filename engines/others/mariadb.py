@@ -54,7 +54,7 @@ class MariaDb(Adapter):
     """A database of its own on the server of this process. A refresh computes a table in full."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
-        dialect=Dialect.MYSQL, limits=Limits(operators=OPERATORS - ABSENT, drops=True)
+        dialect=Dialect.MYSQL, limits=Limits(operators=OPERATORS - ABSENT, drops=True, rollbacks=True)
     )
 
     @classmethod
@@ -105,6 +105,10 @@ class MariaDb(Adapter):
     def commit(self, transaction: Transaction) -> None:
         """Applies a transaction."""
         self._run("BEGIN", *transaction.sql, "COMMIT")
+
+    def roll_back(self, transaction: Transaction) -> None:
+        """Runs a transaction and rolls it back."""
+        self._run("BEGIN", *transaction.sql, "ROLLBACK")
 
     def refresh(self, table: str, timestamp: int) -> None:
         """Computes a table in full. Raises RefreshFailed."""

@@ -53,8 +53,15 @@ class PgIvm(Adapter):
 
     def commit(self, transaction: Transaction) -> None:
         """Applies a transaction. Raises RefreshFailed if it fails, and succeeds without the views."""
+        self._transact(transaction, rolled_back=False)
+
+    def roll_back(self, transaction: Transaction) -> None:
+        """Runs a transaction and rolls it back. Raises RefreshFailed as `commit` does."""
+        self._transact(transaction, rolled_back=True)
+
+    def _transact(self, transaction: Transaction, *, rolled_back: bool) -> None:
         try:
-            with self._connection().transaction():
+            with self._connection().transaction(force_rollback=rolled_back):
                 self._run(*transaction.sql)
         except psycopg.Error as error:
             if self._server.alive and self._runs_without_views(transaction):

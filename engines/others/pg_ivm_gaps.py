@@ -182,6 +182,7 @@ LIMITS = Limits(
     timestamps=Timestamps.COMMIT,
     views=False,
     layered=False,
+    rollbacks=True,
     stores=lambda value, type_: type_.kind is not Kind.STRING or "\x00" not in str(value),
     gap=gap,
     amend=amended,

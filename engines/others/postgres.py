@@ -61,6 +61,7 @@ LIMITS = Limits(
     operators=OPERATORS - {Operator.EXPLODE, Operator.SEMI_JOIN, Operator.ANTI_JOIN},
     drops=True,
     failures=True,
+    rollbacks=True,
     gap=gap,
     stores=lambda value, type_: type_.kind is not Kind.STRING or "\x00" not in str(value),
 )
@@ -119,6 +120,11 @@ class Postgres(Adapter):
     def commit(self, transaction: Transaction) -> None:
         """Applies a transaction."""
         with self._connection.transaction():
+            self._run(*transaction.sql)
+
+    def roll_back(self, transaction: Transaction) -> None:
+        """Runs a transaction and rolls it back."""
+        with self._connection.transaction(force_rollback=True):
             self._run(*transaction.sql)
 
     def refresh(self, table: str, timestamp: int) -> None:

@@ -37,7 +37,8 @@ class Sqlite(Adapter):
     """A database in a file of its own. A refresh computes a table in full."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
-        dialect=Dialect.SQLITE, limits=Limits(operators=OPERATORS - ABSENT, drops=True, restarts=True)
+        dialect=Dialect.SQLITE,
+        limits=Limits(operators=OPERATORS - ABSENT, drops=True, restarts=True, rollbacks=True),
     )
 
     def __init__(self) -> None:
@@ -67,6 +68,11 @@ class Sqlite(Adapter):
     def commit(self, transaction: Transaction) -> None:
         """Applies a transaction."""
         for text in ("BEGIN", *transaction.sql, "COMMIT"):
+            self._db.execute(text)
+
+    def roll_back(self, transaction: Transaction) -> None:
+        """Runs a transaction and rolls it back."""
+        for text in ("BEGIN", *transaction.sql, "ROLLBACK"):
             self._db.execute(text)
 
     def refresh(self, table: str, timestamp: int) -> None:
@@ -137,6 +143,7 @@ class SqliteTriggers(Sqlite):
             views=False,
             layered=False,
             restarts=True,
+            rollbacks=True,
             gap=no_filter_of_one_table,
         ),
     )

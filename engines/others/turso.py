@@ -35,6 +35,7 @@ LIMITS = Limits(
     views=False,
     layered=False,
     restarts=True,
+    rollbacks=True,
     # Read inexactly (found/turso/number-in-a-text): no view would be compared.
     stores=lambda value, type_: value != -1e-300,
 )
@@ -75,10 +76,17 @@ class Turso(Adapter):
 
     def commit(self, transaction: Transaction) -> None:
         """Applies a transaction, which maintains the views. Raises RefreshFailed if these make it fail."""
-        for text in ("BEGIN", *transaction.sql, "COMMIT"):
+        self._transact(transaction, "COMMIT")
+
+    def roll_back(self, transaction: Transaction) -> None:
+        """Runs a transaction and rolls it back. Raises RefreshFailed as `commit` does."""
+        self._transact(transaction, "ROLLBACK")
+
+    def _transact(self, transaction: Transaction, end: str) -> None:
+        for text in ("BEGIN", *transaction.sql, end):
             self._plain.cursor().execute(text)
         try:
-            for text in ("BEGIN", *transaction.sql, "COMMIT"):
+            for text in ("BEGIN", *transaction.sql, end):
                 self._run(text)
         except Exception as error:
             # Some errors have ended the transaction already; then Turso refuses the ROLLBACK.

@@ -112,7 +112,7 @@ def refresh_to_now(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def calm(scenario: Scenario) -> Iterator[Scenario]:
-    """Nothing beside the refreshes: no other process and no kill, in all steps and then in single ones."""
+    """Nothing beside the refreshes: no other process, no kill, no ROLLBACK, first in all steps."""
     quiet = dict(enumerate(map(_quiet, scenario.steps)))
     if tuple(quiet.values()) == scenario.steps:
         return
@@ -125,7 +125,7 @@ def calm(scenario: Scenario) -> Iterator[Scenario]:
 def _quiet(step: Step) -> Step:
     match step:
         case Commit():
-            return replace(step, meanwhile=None)
+            return replace(step, meanwhile=None, rolled_back=False)
         case Refresh():
             return replace(step, killed=None)
         case _:
