@@ -260,16 +260,23 @@ def three_way(b: ScenarioBuilder, first: TableSketch, second: TableSketch) -> st
 
 
 def four_way(b: ScenarioBuilder, table: TableSketch, other: TableSketch) -> str:
-    """Four inputs in inner joins by keys and other columns: one table twice or three times, and another."""
+    """Four inputs in inner joins by keys and other columns: one table twice or three times, and another.
+
+    Sometimes the first two are joined in a sub-query.
+    """
     last = b.choices.pick((table, other))
     first, *rest = b.choices.pick(((table, table, other, last), (table, other, last, table)))
     source = reading(b, first.name, 4)
     keys = [source.scope[0], column_of(source, int_column(first))]
-    for each in rest:
+    in_a_query = b.choices.chance(35)
+    for place, each in enumerate(rest):
         right = reading(b, each.name, 4)
         found = b.choices.pick((right.scope[0], column_of(right, int_column(each))))
         source = joined(JoinKind.INNER, source, right, call("eq", BOOLEAN, b.choices.pick(keys), found).expr)
         keys += [right.scope[0], found]
+        if in_a_query and place == 0:
+            source = read_under(b, select(source, keys))
+            keys = list(source.scope)
     return define_over(b, source, 128, "plain")
 
 
