@@ -16,6 +16,7 @@ from generators.profiles import DRAWS_VERSION, Profile
 from generators.queries.styles import with_styles
 from generators.recreations import with_recreations
 from workload.dml import Dml, Insert
+from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS, Timestamps
 from workload.scenario import Scenario
 
@@ -57,13 +58,19 @@ def generate(
 
     It is reduced to what the profile's limits admit; if that leaves no dynamic table, another one is drawn,
     up to `ATTEMPTS` times, after which the last one is returned without dynamic tables. `turn`: whose turn it
-    is among given definitions; drawn where it is None.
+    is among given definitions; drawn where it is None. Raises WorkloadError: the profile's definitions over
+    documents are not drawn yet.
     """
     if profile.given is not None:
         scenario = scenario_of(profile.given, choices, profile, name, turn)
         if profile.limits == NO_LIMITS:
             return with_other_processes(choices, scenario, profile.concurrent_percent)
         return _disturbed(choices, fit(scenario, profile.limits, cut), profile)
+    if profile.documents:
+        raise WorkloadError(
+            f"profile {profile.name} has no definitions yet; "
+            "dvs fuzz, dvs gate and dvs mutants draw them with --tier delta"
+        )
     scenario = _unlimited(choices, profile, name)
     if profile.limits == NO_LIMITS:
         disturbed = with_other_processes(choices, scenario, profile.concurrent_percent)

@@ -73,6 +73,9 @@ class Profile:
     `intent: ..`, `type: ..` (scenarios whose queries read a column of it), `dml: window / update`
     (incremental refreshes of an operator after a statement), `state: ..`, `action: ..`. A run of n scenarios
     must reach n/1000 of each number, rounded down."""
+    documents: int = field(default=0, repr=False)
+    """How many random dynamic tables over documents (columns of type VARIANT) a run draws first; all its
+    scenarios are over these. On Delta only. 0: each scenario has definitions of its own."""
     fresh_percent: int = 10
     """Percent of refreshes whose row ids are compared with those of a fresh initialization; those of the last
     refresh of each table are always compared."""
@@ -267,7 +270,12 @@ PRODUCTION = Profile(
 """As the DVS paper, section 6.3, reports of production: over 90 % of refreshes are NO_DATA, most changes are
 small, joins and aggregates are common."""
 
-PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (SMOKE, QUICK, NIGHTLY, PRODUCTION)}
+DOCUMENTS = replace(SMOKE, name="documents", documents=16, floors={})
+"""Random definitions over columns of type VARIANT."""
+
+PROFILES: Mapping[str, Profile] = {
+    profile.name: profile for profile in (SMOKE, QUICK, NIGHTLY, PRODUCTION, DOCUMENTS)
+}
 
 
 def load_profile(name: str) -> Profile:

@@ -24,7 +24,7 @@ from campaign.mutants.cases import CaseHunt, hunt_cases, known
 from campaign.mutants.hunt import HuntResult, hunt_all
 from campaign.mutants.kinds import ENGINE, KINDS, FaultKind
 from campaign.mutants.verdict import MOST, HuntVerdict, hunt_text
-from campaign.runs.definitions import over_definitions, values_from
+from campaign.runs.definitions import over_definitions, over_random_documents, values_from
 from engines.registry import TIERS
 from generators.profiles import load_profile
 from reports.documents import HuntsDocument
@@ -206,6 +206,8 @@ def hunt_in_engine(
         assert drawn.given is not None, "it holds the definitions"
         for name, reason in drawn.given.refused.items():
             click.echo(f"note: no fault can show in {name}: {reason}", err=True)
+    else:
+        drawn = over_random_documents(drawn, seed, LaneSpec(tier=tier))
     return hunt_all(
         known_faults(faults) or faults_on(tier),
         tier=tier,

@@ -21,7 +21,7 @@ from campaign.lanes.spec import LaneSpec, within_limits
 from campaign.mutants.hunt import HuntResult, hunt_all
 from campaign.mutants.verdict import HuntVerdict, hunt_text
 from campaign.runs.campaign import run_plan
-from campaign.runs.definitions import over_definitions
+from campaign.runs.definitions import over_definitions, over_random_documents
 from campaign.runs.journal import JOURNAL_FILE
 from campaign.runs.plan import CampaignPlan
 from dynamic_tables.errors import DynamicTablesError
@@ -164,6 +164,9 @@ def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
         if campaign.definitions:
             spec = replace(spec, lifting=Lifting.NONE)
             profile = over_definitions(profile, campaign.definitions, GOAL_FLOOR, spec, campaign.values)
+        elif profile.documents:
+            spec = replace(spec, lifting=Lifting.NONE)
+            profile = over_random_documents(profile, plan.seed, spec)
         campaign_plan = CampaignPlan(
             seed=plan.seed,
             profile=profile,

@@ -22,6 +22,7 @@ from engines.engine import Engine
 from engines.errors import EngineError
 from generators.given.model import Given
 from generators.profiles import Profile
+from generators.random_documents import random_documents
 from given.facts import names_in
 from given.frequencies import Frequencies, Sample
 from given.read import Describe, Described, NothingToJudge, read_definitions
@@ -77,6 +78,24 @@ def over_definitions(
     describe = partial(_asked, spec.build().engine) if spec.asks_spark else described
     given = _read(path, describe, by_duckdb=not spec.asks_spark, values=values)
     return replace(profile, given=given, goal_floor=floor, floors={})
+
+
+def over_random_documents(profile: Profile, seed: int, spec: LaneSpec) -> Profile:
+    """The profile with random definitions over documents, if it asks for them; others as they are.
+
+    No floor is set: a random definition may have goals that no row reaches. Raises CampaignError: the tier
+    does not judge documents.
+    """
+    if not profile.documents:
+        return profile
+    if not spec.tier.startswith("delta"):
+        raise CampaignError(
+            f"profile {profile.name} draws documents, which Delta alone judges; add --tier delta"
+        )
+    with TemporaryDirectory() as folder:
+        script = Path(folder, "documents.sql")
+        script.write_text(random_documents(seed, profile.documents), encoding="utf-8")
+        return over_definitions(profile, str(script), 0, spec)
 
 
 def _read(path: str, describe: Describe, *, by_duckdb: bool, values: ValuesFrom = ValuesFrom.RANDOM) -> Given:

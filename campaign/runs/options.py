@@ -13,7 +13,7 @@ from campaign.failures.ignore import IgnoreRules, known_failures
 from campaign.failures.report import ShrinkBudget
 from campaign.faults import known_faults
 from campaign.lanes.spec import LaneSpec, within_limits
-from campaign.runs.definitions import ValuesFrom, over_definitions, values_from
+from campaign.runs.definitions import ValuesFrom, over_definitions, over_random_documents, values_from
 from campaign.runs.journal import JOURNAL_FILE, read_head
 from campaign.runs.plan import CampaignPlan, scenario_count
 from campaign.runs.spread import ALL, ENGINES, of_engines, parts
@@ -143,7 +143,7 @@ class CampaignOptions:
 
     def _campaign(self, tier: str, plan: CampaignPlan) -> tuple[CampaignPlan, LaneSpec]:
         lifting = None if self.lift is None else Lifting(self.lift)
-        if self.definitions is not None:
+        if self.definitions is not None or plan.profile.documents:
             if lifting not in (None, Lifting.NONE):
                 raise CampaignError(f"lift is {self.lift!r}; definitions given as text run one by one")
             lifting = Lifting.NONE
@@ -159,7 +159,9 @@ class CampaignOptions:
         least = spec.engine_tier.least if self.least is None else self.least
         if self.definitions is not None:
             profile = over_definitions(plan.profile, self.definitions, self.floor, spec, self._values_from())
-            plan = replace(plan, profile=profile)
+        else:
+            profile = over_random_documents(plan.profile, plan.seed, spec)
+        plan = replace(plan, profile=profile)
         return replace(plan, workers=self.workers or default, least=least), spec
 
 

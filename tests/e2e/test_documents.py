@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from campaign.judging.lane import Lane
+from campaign.lanes.spec import LaneSpec
+from campaign.runs.definitions import over_random_documents
 from dynamic_tables.differentiate import changes
 from dynamic_tables.plan.expressions import Col, Expr, text
 from dynamic_tables.plan.types import VARIANT
 from engines.engine import Engine
 from engines.spark.on_delta import DeltaPlatform
 from engines.variant import Variant
+from generators.generate import scenario_at
+from generators.profiles import DOCUMENTS
 from workload.dml import Assignment, Insert, Update
 from workload.outcomes.results import Check, OutcomeClass
 from workload.query import Literal, Named, Verbatim
@@ -75,3 +80,19 @@ def test_a_change_of_a_document_is_seen(
     outcome = lane.judge(CHANGED)
     assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
     assert {(each.check, each.table) for each in outcome.findings} >= {(Check.EQUALITY, "kept")}
+
+
+@pytest.mark.nightly
+def test_random_definitions_find_that_documents_look_alike(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A definition that takes parts alone misses a change of a document that is no change to the engine."""
+    profile = over_random_documents(replace(DOCUMENTS, documents=4), 3, LaneSpec(tier="delta"))
+    assert profile.given is not None
+    assert not profile.given.refused
+    lane = Lane(engine=Engine.started(lambda: DeltaPlatform(spark=spark, folder=tmp_path, variant=Variant())))
+    scenarios = [scenario_at(3, profile, index) for index in range(3)]
+    assert {lane.judge(each).outcome for each in scenarios} == {OutcomeClass.PASSED}
+    known = changes.comparable
+    monkeypatch.setattr(changes, "comparable", lambda c: text("") if c.type == VARIANT else known(c))
+    assert OutcomeClass.PRODUCT_FAILURE in {lane.judge(each).outcome for each in scenarios}
