@@ -21,10 +21,10 @@ from dataclasses import dataclass, field, replace
 
 from dvs_model.analysis.verdict import Unselected
 from dvs_model.formats.jepsen import Operation
+from dvs_model.formats.key_versions import INITIAL_STATE, KeyVersion, KeyVersions
 from dvs_model.formats.placing import placed
 from dvs_model.formats.predicate_file import THERE, Predicate, PredicateFile
 from dvs_model.formats.reader import Parsed, Pieces
-from dvs_model.formats.universe import UNIVERSE, KeyVersion, Universe
 from dvs_model.formats.written.operations import written
 from dvs_model.histories.history import (
     Abort,
@@ -68,7 +68,7 @@ def closed_predicate(
         file = PredicateFile()
         for place in places:
             numbers[place] = file.add(*ends[place], numbers.get(place))
-        return _Whole(file, Universe.of(file), timed).parsed(name, sessions=sessions)
+        return _Builder(file, KeyVersions.of(file), timed).parsed(name, sessions=sessions)
 
     whole = read(range(len(ends)))
     fixed = [place for place, (_, end) in enumerate(ends) if end.f == ":init"]
@@ -77,18 +77,19 @@ def closed_predicate(
 
 
 @dataclass(slots=True)
-class _Whole:
-    """A history that is put together.
+class _Builder:
+    """Builds the history of a file.
 
     `timed`: whether the file has invocations; each transaction starts at its own one then. `taken`: the
-    places of the transactions that committed, with those that a committed one has read from. `names`: by
-    predicate, and the keys of which nobody knows what was selected, a name of the notation.
-    `named`: how many names each predicate has. `unordered`: the keys whose versions have no order.
+    places of the transactions that committed, with those that a committed one has read from. `names`: the
+    name in the notation of each predicate, together with the keys of which nobody knows what it selected;
+    `named`: how many names each predicate has. `unordered`: the keys whose versions have no known order.
     `missed`: whether a read misses what was there at first. `unexplained`: why no order explains a read.
+    `unselected`: why it is not known what a read selected.
     """
 
     file: PredicateFile
-    universe: Universe
+    versions: KeyVersions
     timed: bool
     taken: set[int] = field(default_factory=set)
     names: dict[tuple[Predicate, frozenset[str]], str] = field(default_factory=dict)
@@ -103,7 +104,7 @@ class _Whole:
         transactions = self.file.transactions
         committed = {n for n, each in enumerate(transactions) if each.status is Status.COMMITTED}
         self.taken = committed | set(self._shown(committed))
-        self.unordered = self.universe.unordered(self.taken - committed)
+        self.unordered = self.versions.keys_without_order(self.taken - committed)
         bodies = {n: list(self._body(n)) for n in sorted(committed)}
         failed = {n for n, each in enumerate(transactions) if each.status is Status.ABORTED}
         for n in sorted((self.taken - committed) | failed):
@@ -111,7 +112,7 @@ class _Whole:
         history = History(
             name=name,
             events=tuple(self._events(bodies)),
-            orders=self.universe.orders(self.taken, self.missed, self.unordered),
+            orders=self.versions.orders(self.taken, self.missed, self.unordered),
             matches=self._matches(failed),
             sessions=self._sessions() if sessions else {},
             implicit_initial=bool(self.file.initial),
@@ -135,14 +136,14 @@ class _Whole:
             for _, what, value in self.file.transactions[n].ops:
                 rows = value if isinstance(value, dict) else {what: value}
                 for key, seen in rows.items():
-                    made = self.universe.values.get((str(key), seen))
+                    made = self.versions.values.get((str(key), seen))
                     writer = None if made is None else made.writer
                     if writer is not None and self.file.transactions[writer].status is Status.UNKNOWN:
                         yield writer
 
     def _writes(self, n: int) -> Iterator[tuple[int, Version, str | None]]:
         for at in range(len(self.file.transactions[n].ops)):
-            if (made := self.universe.of_op.get((n, at))) is not None:
+            if (made := self.versions.by_operation.get((n, at))) is not None:
                 yield made.version.txn, self._version(made), made.text
 
     def _version(self, made: KeyVersion) -> Version:
@@ -150,14 +151,14 @@ class _Whole:
         version = made.version
         if made.key not in self.unordered or made.writer is None:
             return version
-        return version._replace(obj=self.universe.objects.of(made.key, version.txn))
+        return version._replace(obj=self.versions.objects.of(made.key, version.txn))
 
     def _body(self, n: int) -> Iterator[Event]:
         """Yields the events of a committed transaction, without its commit."""
         own: dict[str, KeyVersion] = {}
         transaction = self.file.transactions[n]
         for at, (_, what, value) in enumerate(transaction.ops):
-            made = self.universe.of_op.get((n, at))
+            made = self.versions.by_operation.get((n, at))
             if isinstance(what, Predicate):
                 assert isinstance(value, dict)
                 yield from self._by_predicate(n, what, value, own)
@@ -171,15 +172,15 @@ class _Whole:
 
     def _found(self, n: int, key: str, value: object, own: KeyVersion | None) -> Version | None:
         """Returns the version that a read of one key shows; None: nobody knows."""
-        known = self.universe.values.get((key, value))
+        known = self.versions.values.get((key, value))
         if known is None:
-            return self._leave(n, f"reads {value_text(value)} under key {key}, which nobody wrote")
+            return self._left_out(n, f"reads {value_text(value)} under key {key}, which nobody wrote")
         if known is not own and (own is not None or known.writer == n):
-            return self._leave(n, f"does not see its own write of key {key}, or sees it too early")
+            return self._left_out(n, f"does not see its own write of key {key}, or sees it too early")
         return self._version(known)
 
-    def _leave(self, n: int, fact: str) -> Version | None:
-        """Returns None, and notes why a read is left out."""
+    def _left_out(self, n: int, fact: str) -> Version | None:
+        """Notes why a read is left out of the history; returns None, the version that it read."""
         self.unexplained = self.unexplained or f"{self.file.transactions[n].place}: the transaction {fact}"
         return None
 
@@ -196,13 +197,13 @@ class _Whole:
             if found is not None:
                 reads.append(Read(number, found, plain_value(value)))
             if not predicate.matches(value):
-                self._leave(n, f"shows {value_text(value)} for {predicate.name}, which does not match it")
+                self._left_out(n, f"shows {value_text(value)} for {predicate.name}, which does not match it")
                 found = None
             if found is None or key in self.unordered:
                 unknown.add(key)
             else:
                 selected.append(found)
-        for key in predicate.keys(self.universe.made):
+        for key in predicate.keys(self.versions.made):
             if key not in rows:
                 found, known = None, False
                 if key not in self.unordered:
@@ -213,7 +214,7 @@ class _Whole:
                     selected.append(found)
                     if found.unborn and key in self.file.initial:
                         # Every version matches and none is shown: what was there at first is missed.
-                        reads.append(Read(number, Version(UNIVERSE, T0, 1)))
+                        reads.append(Read(number, Version(INITIAL_STATE, T0, 1)))
                         self.missed = True
         name = self._name(predicate, frozenset(unknown))
         yield PredicateRead(number, name, tuple(dict.fromkeys(selected)), None)
@@ -228,23 +229,23 @@ class _Whole:
         """
         if own is not None:
             if own.matched_by(predicate):
-                self._leave(n, f"does not find its own write of key {key} by {predicate.name}")
+                self._left_out(n, f"does not find its own write of key {key} by {predicate.name}")
             return own.version, not own.matched_by(predicate)
-        hidden = self.universe.hidden(key, predicate, n if (key, n) in self.universe.final else None)
+        hidden = self.versions.hidden(key, predicate, n if (key, n) in self.versions.final else None)
         if not hidden.versions:
-            if any(not each.matched_by(predicate) for each in self.universe.failed.get(key, ())):
-                self._leave(n, f"misses key {key}, which only a failed transaction explains")
+            if any(not each.matched_by(predicate) for each in self.versions.failed.get(key, ())):
+                self._left_out(n, f"misses key {key}, which only a failed transaction explains")
                 return None, False
-            return unborn(self.universe.objects.of(key)), True
-        sure = [each for each in hidden.versions if each.writer is None or each.writer in self.taken]
-        if len(hidden.versions) == len(sure) == 1:
-            return sure[0].version, True
+            return unborn(self.versions.objects.of(key)), True
+        certain = [each for each in hidden.versions if each.writer is None or each.writer in self.taken]
+        if len(hidden.versions) == len(certain) == 1:
+            return certain[0].version, True
         # Of transactions without an answer nobody knows whether, and when, they wrote.
-        differ = hidden.differ or len(sure) < len(hidden.versions)
+        differ = hidden.differ or len(certain) < len(hidden.versions)
         self._doubt(n, key, changes=differ and hidden.matters)
         if not hidden.matters:
             return None, True
-        return (None, False) if differ else (sure[0].version, True)
+        return (None, False) if differ else (certain[0].version, True)
 
     def _doubt(self, n: int, key: str, *, changes: bool) -> None:
         before = self.unselected
@@ -267,9 +268,9 @@ class _Whole:
         return {
             name: frozenset(
                 each.version
-                for key in predicate.keys(self.universe.made)
+                for key in predicate.keys(self.versions.made)
                 if key not in unknown
-                for each in self.universe.ever(key)
+                for each in self.versions.of_key(key)
                 if each.matched_by(predicate) and (each.writer is None or each.writer in there)
             )
             for (predicate, unknown), name in self.names.items()
@@ -278,7 +279,9 @@ class _Whole:
     def _events(self, bodies: Mapping[int, Sequence[Event]]) -> Iterator[Event]:
         """Yields the events of T0, then each one after the writes of what it reads, else as in the file."""
         if self.file.initial:
-            yield from (Write(T0, each.version, each.text) for each in self.universe.first(self.missed))
+            yield from (
+                Write(T0, each.version, each.text) for each in self.versions.initial_writes(self.missed)
+            )
             yield Commit(T0)
         yield from placed(bodies, self._moments(bodies))
 

@@ -1,4 +1,7 @@
-"""All versions of all keys of a closed-predicate history, with their values."""
+"""The versions that a file of Elle's closed-predicate workload gives to each key, with their values.
+
+`closed_predicate` asks here which version a read has shown, and which it may have seen and not shown.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,20 @@ from dvs_model.histories.inventory import T0
 from dvs_model.observed.history import Names, plain_value
 from dvs_model.observed.seen import Status, value_text
 
-UNIVERSE = "universe"
-"""The object whose version T0 alone makes. Who reads it has seen that the first operation is over."""
+INITIAL_STATE = "universe"
+"""An object that T0 alone writes, together with the values that are there at first.
+
+A transaction that misses one of these values reads it as well: so it comes after T0 by this object, and
+before T0 by the key that it misses, which is a cycle.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyVersion:
-    """A version of a key. `gone`: there is no value, before the first or after a delete.
+    """A version of a key. `gone`: the key has no value, not yet or after a delete.
 
-    `writer`: the place of the transaction in the file; None: there was one or none at first.
+    `writer`: the place in the file of the transaction that made it; None: no transaction did, it is what was
+    there at first.
     """
 
     key: str
@@ -41,11 +49,12 @@ class KeyVersion:
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What a read can have selected of a key that it does not show.
+    """Which versions of a key a read by a predicate may have seen, if it does not show the key.
 
-    `versions`: those that do not match; the last ones of their transactions, unless there is none of them.
-    `differ`: whether a version between them matches, so that dependencies differ. `matters`: whether a
-    version of the key matches at all.
+    `versions`: those that do not match the predicate; of each transaction the last one, or all where no last
+    one fails to match. `differ`: whether a version between them matches; then the dependencies of the read
+    depend on which one it saw. `matters`: whether any version of the key matches; else the read depends on
+    none.
     """
 
     versions: tuple[KeyVersion, ...]
@@ -54,36 +63,36 @@ class Hidden:
 
 
 @dataclass(slots=True)
-class Universe:
-    """The versions of the keys.
+class KeyVersions:
+    """The versions of all keys of a file.
 
-    `made`: by key its versions in the order of the file; `failed`: those of failed transactions. `of_op`: the
-    version that an operation made, by the places of its transaction and of the operation in it. `values`: by
-    key and value the version. `final`: the last version of a key that a transaction made. `known`: what
-    `hidden` has returned.
+    `objects`: the names of the keys in the history. `made`: by key its versions in the order of the file;
+    `failed`: those of failed transactions. `by_operation`: the version that an operation made, by the places
+    of its transaction and of the operation in it. `values`: the version by key and value. `final`: the last
+    version of a key that a transaction made. `hidden_of`: what `hidden` has returned, to compute it once.
     """
 
     initial: Collection[str]
-    objects: Names = field(default_factory=lambda: Names({UNIVERSE: ""}))
+    objects: Names = field(default_factory=lambda: Names({INITIAL_STATE: ""}))
     made: dict[str, list[KeyVersion]] = field(default_factory=dict)
     failed: dict[str, list[KeyVersion]] = field(default_factory=dict)
-    of_op: dict[tuple[int, int], KeyVersion] = field(default_factory=dict)
+    by_operation: dict[tuple[int, int], KeyVersion] = field(default_factory=dict)
     values: dict[tuple[str, object], KeyVersion] = field(default_factory=dict)
     final: dict[tuple[str, int], KeyVersion] = field(default_factory=dict)
-    known: dict[tuple[str, Predicate, int | None], Hidden] = field(default_factory=dict)
+    hidden_of: dict[tuple[str, Predicate, int | None], Hidden] = field(default_factory=dict)
 
     @staticmethod
-    def of(file: PredicateFile) -> Universe:
+    def of(file: PredicateFile) -> KeyVersions:
         """Returns the versions of a file. Raises HistoryError: a key gets a value twice."""
-        universe = Universe(file.initial)
+        versions = KeyVersions(file.initial)
         for key, value in file.initial.items():
-            made = KeyVersion(key, Version(universe.objects.of(key), T0, 1), value, False, None)
-            universe.made[key] = [made]
-            universe.values[key, value] = made
+            made = KeyVersion(key, Version(versions.objects.of(key), T0, 1), value, False, None)
+            versions.made[key] = [made]
+            versions.values[key, value] = made
         # The order of a key's versions is that of completions, as in Elle.
         for n in sorted(range(len(file.transactions)), key=lambda n: file.transactions[n].end_at):
-            universe._add(file, n)
-        return universe
+            versions._add(file, n)
+        return versions
 
     def _add(self, file: PredicateFile, n: int) -> None:
         transaction = file.transactions[n]
@@ -104,22 +113,23 @@ class Universe:
                 self.values[key, value] = made
             kept.setdefault(key, []).append(made)
             self.made.setdefault(key, [])
-            self.of_op[n, at] = self.final[key, n] = made
+            self.by_operation[n, at] = self.final[key, n] = made
 
-    def nothing(self, key: str) -> KeyVersion:
+    def before_first(self, key: str) -> KeyVersion:
         """Returns the version of a key before its first value."""
         return KeyVersion(key, unborn(self.objects.of(key)), None, True, None)
 
     def hidden(self, key: str, predicate: Predicate, reader: int | None) -> Hidden:
-        """Returns what a read can have selected of a key that it does not show.
+        """Returns which versions of a key a read may have seen that does not show it.
 
-        `reader`: the place of the transaction that reads, if it writes the key later itself.
+        `reader`: the place of the transaction that reads, if it writes the key later itself: it cannot have
+        seen those versions.
         """
-        known = self.known.get((key, predicate, reader))
+        known = self.hidden_of.get((key, predicate, reader))
         if known is None:
-            first = [] if key in self.initial else [self.nothing(key)]
+            first = [] if key in self.initial else [self.before_first(key)]
             known = self._hidden([*first, *self.made[key]], key, predicate, reader)
-            self.known[key, predicate, reader] = known
+            self.hidden_of[key, predicate, reader] = known
         return known
 
     def _hidden(
@@ -140,13 +150,17 @@ class Universe:
             any(map(all, zip(hit, final, strict=True))),
         )
 
-    def ever(self, key: str) -> Iterator[KeyVersion]:
+    def of_key(self, key: str) -> Iterator[KeyVersion]:
         """Yields all versions of a key, those of failed transactions after the others."""
         yield from self.made.get(key, ())
         yield from self.failed.get(key, ())
 
-    def unordered(self, unanswered: Set[int]) -> frozenset[str]:
-        """Returns the keys of which nobody knows when such a transaction wrote them among others."""
+    def keys_without_order(self, unanswered: Set[int]) -> frozenset[str]:
+        """Returns the keys whose versions have no known order.
+
+        `unanswered`: transactions of which nobody knows when they ended. One of them wrote such a key, and so
+        did another transaction.
+        """
         return frozenset(
             key
             for key, versions in self.made.items()
@@ -154,22 +168,22 @@ class Universe:
             and len(writers) > 1
         )
 
-    def first(self, marked: bool) -> list[KeyVersion]:
-        """Returns what was there at first, by the names of objects. `marked`: with that of UNIVERSE."""
+    def initial_writes(self, marked: bool) -> list[KeyVersion]:
+        """Returns the versions of T0, ordered by object. `marked`: with that of INITIAL_STATE."""
         made = [each for versions in self.made.values() for each in versions if each.version.txn == T0]
-        mark = [KeyVersion("", Version(UNIVERSE, T0, 1), None, False, None)] if marked else []
+        mark = [KeyVersion("", Version(INITIAL_STATE, T0, 1), None, False, None)] if marked else []
         return sorted([*made, *mark], key=lambda each: each.version)
 
     def orders(
         self, taken: Collection[int], marked: bool, unordered: Collection[str]
     ) -> dict[str, tuple[Version, ...]]:
-        """Returns the version order of each object. `marked`: with that of UNIVERSE.
+        """Returns the version order of each object, of T0 and the transactions `taken`.
 
-        `unordered`: keys whose versions have an object each.
+        `marked`: with that of INITIAL_STATE. `unordered`: keys whose versions are an object each.
         """
         orders: dict[str, tuple[Version, ...]] = {}
         if marked:
-            orders[UNIVERSE] = (Version(UNIVERSE, T0, 1),)
+            orders[INITIAL_STATE] = (Version(INITIAL_STATE, T0, 1),)
         for key, versions in self.made.items():
             there = [each for each in versions if each.writer is None or each.writer in taken]
             final = {each.writer: each.version for each in there}
