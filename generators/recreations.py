@@ -55,10 +55,10 @@ def _places(scenario: Scenario) -> Iterator[tuple[int, str]]:
         room = scenario.steps[number + 1].at - step.at
         for name in live:
             going = _with_readers(scenario, live, name)
-            sure = failing.isdisjoint(source for each in going for source in timeline.upstream(each))
+            safe = failing.isdisjoint(source for each in going for source in timeline.upstream(each))
             # Another query may not take over a frozen part.
             frozen = any(getattr(scenario.definition(each), "frozen_where", "") for each in going)
-            if sure and not frozen and 2 * STEP * len(going) < room:
+            if safe and not frozen and 2 * STEP * len(going) < room:
                 yield number, name
 
 

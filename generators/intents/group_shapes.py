@@ -10,7 +10,7 @@ from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
 from generators.intents.shapes import define, define_over, on_keys, reading
 from generators.queries.aggregates import aggregate_form, beside_texts
-from generators.queries.expressions import Term, call, comparable, constant, literal
+from generators.queries.expressions import Term, call, comparable, constant, literal, matchable
 from generators.queries.relations import COUNT_STAR, FromClause, joined, scope_of, select, summed_type
 from workload.query import Aggregate, AggregateFunction, Derived, JoinKind, Literal
 from workload.types import BIGINT, BOOLEAN, INT, SMALLINT, TINYINT
@@ -148,14 +148,14 @@ def sum_of_case(b: ScenarioBuilder, table: TableSketch) -> str:
         return pivoted(b, source)
     case = call("case", INT, below_two(source), source.scope[0], literal(b.choices, INT))
     sum_ = Term(Aggregate(AggregateFunction.SUM, case.expr, False, BIGINT), 10)
-    group = b.choices.pick([term for term in source.scope[1:] if term.key] or source.scope[:1])
+    group = b.choices.pick(matchable(source.scope[1:]) or source.scope[:1])
     return define(b, select(source, [group, sum_], group_by=[group]))
 
 
 def pivoted(b: ScenarioBuilder, source: FromClause) -> str:
     """An aggregate of a column for two or three keys, by another column: what people write as PIVOT."""
     key, *others = source.scope
-    groups = [term for term in comparable(others) if term.key]
+    groups = matchable(comparable(others))
     group = b.choices.pick(groups) if groups else None
     value = b.choices.pick([term for term in comparable(source.scope) if term is not group])
     summed = summed_type(value, 5) if b.choices.chance(60) else None
@@ -175,7 +175,7 @@ def pivoted(b: ScenarioBuilder, source: FromClause) -> str:
 def counted_over_groups(b: ScenarioBuilder, table: TableSketch) -> str:
     """Groups of groups: COUNT(*) and MAX over a grouped sub-select."""
     source, alias = reading(b, table.name), b.queries.alias()
-    keys = [source.scope[0], b.choices.pick([term for term in source.scope[1:] if term.key])]
+    keys = [source.scope[0], b.choices.pick(matchable(source.scope[1:]))]
     inner = select(source, [*keys, COUNT], group_by=keys)
     outer = FromClause(Derived(inner.query, alias), scope_of(alias, inner.columns), 16)
     return by_key(b, outer, [COUNT, extremum(AggregateFunction.MAX, outer.scope[2])])

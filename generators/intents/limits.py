@@ -87,7 +87,7 @@ def rows_equal_at_the_border(b: ScenarioBuilder) -> Script:
 
 def _ordered(source: FromClause, most: int) -> list[Term]:
     """The first columns of a clause that rows can be ordered by."""
-    return [term for term in source.scope if term.key and term.type.kind not in UNORDERED][:most]
+    return [term for term in source.matchable if term.type.kind not in UNORDERED][:most]
 
 
 def _first_by_key(b: ScenarioBuilder, table: TableSketch) -> FromClause:

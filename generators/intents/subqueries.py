@@ -8,7 +8,7 @@ from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
 from generators.intents import shapes
 from generators.intents.script import Script, act, delete, insert, key, move_key, script
-from generators.queries.expressions import Term, call, constant, predicate
+from generators.queries.expressions import Term, call, constant, matchable, predicate
 from generators.queries.queries import never_false
 from generators.queries.relations import COUNT_STAR, FromClause, Generated, joined, scope_of, select
 from generators.queries.windows import UNORDERED
@@ -105,8 +105,8 @@ def _beside(b: ScenarioBuilder, rows: FromClause, others: Generated) -> Generate
 
 def _second_comparison(b: ScenarioBuilder, rows: FromClause, others: FromClause) -> ir.Expr | None:
     """An equation of two columns other than the keys, so that IN compares two columns; None for no pair."""
-    sure = [[term for term in side.scope[1:] if term.key] for side in (rows, others)]
-    pairs = [(one, other) for one in sure[0] for other in sure[1] if one.type == other.type]
+    inside, outside = (matchable(side.scope[1:]) for side in (rows, others))
+    pairs = [(one, other) for one in inside for other in outside if one.type == other.type]
     return call("eq", BOOLEAN, *b.choices.pick(pairs)).expr if pairs else None
 
 
@@ -185,7 +185,7 @@ def _beside_groups(b: ScenarioBuilder, left: TableSketch, right: TableSketch, *,
     found, condition = beside.scope[1], None
     if exists:
         found = call(b.choices.pick(("is_not_null", "is_null")), BOOLEAN, found)
-        other = predicate(b.choices, [term for term in rows.scope if term.key], 0)
+        other = predicate(b.choices, rows.matchable, 0)
         if b.choices.chance(75):
             # Both sides of the OR are true of some rows.
             other = call("ge", BOOLEAN, first, constant(0, INT))

@@ -156,8 +156,8 @@ def subtotals(b: ScenarioBuilder) -> Script:
 
 def _ordered(b: ScenarioBuilder, source: FromClause) -> FromClause:
     """The clause with its key and at most one more column, which rows can be ordered by."""
-    sure = [term for term in source.scope if term.key and term.type.kind not in UNORDERED]
-    return replace(source, scope=[sure[0], *b.choices.subset(sure[1:], 0, 1)])
+    ordered = [term for term in source.matchable if term.type.kind not in UNORDERED]
+    return replace(source, scope=[ordered[0], *b.choices.subset(ordered[1:], 0, 1)])
 
 
 def _places(b: ScenarioBuilder, source: FromClause, *, partitioned: bool) -> Generated:

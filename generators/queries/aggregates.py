@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from generators.choices import Choices
 from generators.domains import DECIMAL, LARGE_PART
-from generators.queries.expressions import Scope, Term, comparable, constant
+from generators.queries.expressions import Scope, Term, comparable, constant, matchable
 from workload.aggregates import BITWISE, LISTS, STATISTICS
 from workload.query import Aggregate, AggregateFunction, ColumnRef, Expr, Node, changed, subexpressions
 from workload.types import BIGINT, BITS, BOOLEAN, DOUBLE, ESTIMATE, FLOAT, STRING, Kind, array_of
@@ -43,7 +43,7 @@ SHAPES: Sequence[tuple[int, str]] = (
 
 def aggregate_form(choices: Choices, scope: Scope, where_true: WhereTrue) -> Term | None:
     """One of these aggregates over the columns of a FROM clause; None where two draws find none."""
-    known = [term for term in comparable(scope) if term.key]
+    known = matchable(comparable(scope))
     first = DRAWN[choices.weighted(SHAPES)](choices, known, where_true)
     return first or DRAWN[choices.weighted(SHAPES)](choices, known, where_true)
 

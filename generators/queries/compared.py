@@ -37,8 +37,8 @@ def compared(draw: DrawsValues, sources: Sequence[Source]) -> Generated:
     left, right = read(first, draw.alias()), read(draw.choices.pick(sources), draw.alias())
     of_groups = draw.choices.chance(45)
     left = _groups(draw, left) if of_groups else left
-    sure = [[term for term in side.scope if term.key and term.type != BOOLEAN] for side in (left, right)]
-    pairs = [(a, b) for a in sure[0] for b in sure[1] if a.type == b.type]
+    lefts, rights = ([term for term in side.matchable if term.type != BOOLEAN] for side in (left, right))
+    pairs = [(a, b) for a in lefts for b in rights if a.type == b.type]
     if pairs and not of_groups and draw.choices.chance(20):
         return _tied_by_an_inequality(draw, first, left, right, draw.choices.pick(pairs))
     value, where = draw.aggregate(right), draw.sometimes(right, 30)
@@ -59,11 +59,11 @@ def compared(draw: DrawsValues, sources: Sequence[Source]) -> Generated:
     if marked:
         # Whether there is a group at all, under OR or as an output: EXISTS.
         found = call(draw.choices.pick(("is_not_null", "is_null")), BOOLEAN, found)
-        other = expressions.predicate(draw.choices, sure[0], 1) if sure[0] else Term(TRUE)
+        other = expressions.predicate(draw.choices, lefts, 1) if lefts else Term(TRUE)
         if draw.choices.chance(60):
             condition = call(draw.choices.pick(("or", "or", "and")), BOOLEAN, other, found).expr
     elif found.key and draw.choices.chance(50):
-        others = [term for term in sure[0] if term.type == found.type]
+        others = [term for term in lefts if term.type == found.type]
         other = draw.choices.pick(others) if others else expressions.literal(draw.choices, found.type)
         condition = call(draw.choices.pick(("eq", "lt", "ge")), BOOLEAN, other, found).expr
     terms = draw.choices.subset(left.scope, 1, 3)
@@ -74,7 +74,7 @@ def compared(draw: DrawsValues, sources: Sequence[Source]) -> Generated:
 
 def _groups(draw: DrawsValues, rows: FromClause) -> FromClause:
     """The groups of some rows, or all of them as one, with one or two aggregates: what HAVING can compare."""
-    by = [term for term in rows.scope if term.key and term.type.kind not in UNORDERED]
+    by = [term for term in rows.matchable if term.type.kind not in UNORDERED]
     keys = draw.choices.subset(by, 0, 2)
     values = [draw.aggregate(rows) for _ in range(draw.choices.integer(1, 2))]
     groups, alias = select(rows, [*keys, *values], draw.sometimes(rows, 20), group_by=keys), draw.alias()

@@ -39,7 +39,7 @@ def _array(choices: Choices, source: FromClause) -> Term | None:
     stored = [term for term in source.scope if term.type.kind is Kind.ARRAY]
     if stored and choices.chance(75):
         return choices.pick(stored)
-    plain = [term for term in source.scope if term.key and term.type.kind not in NESTED]
+    plain = [term for term in source.matchable if term.type.kind not in NESTED]
     texts = [term for term in plain if term.type == STRING]
     if texts and choices.chance(30):
         separator = Literal(choices.pick(SEPARATORS), STRING)

@@ -50,7 +50,8 @@ class Term:
     """An expression with what the generator must know to use it.
 
     `digits`: the binary digits that its values need, `NO_ARITHMETIC` if nothing may be calculated from it.
-    `key`: whether rows may be matched, grouped or compared for DISTINCT by it.
+    `key`: whether rows may be matched, grouped or compared for DISTINCT by it. A sum of floats is no key: its
+    last bits depend on the order of the rows.
     """
 
     expr: Expr
@@ -70,6 +71,11 @@ Scope = Sequence[Term]
 def of_type(scope: Scope, type_: SqlType) -> list[Term]:
     """The columns of the scope that have exactly the given type."""
     return [term for term in scope if term.type == type_]
+
+
+def matchable(scope: Scope) -> list[Term]:
+    """The columns of the scope by which rows may be matched and grouped: see `Term.key`."""
+    return [term for term in scope if term.key]
 
 
 def comparable(scope: Scope) -> list[Term]:

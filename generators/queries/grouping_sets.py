@@ -9,7 +9,7 @@ from itertools import combinations
 from generators.choices import Choices
 from generators.queries import expressions
 from generators.queries.aggregates import beside_texts
-from generators.queries.expressions import Term, call
+from generators.queries.expressions import Term, call, matchable
 from generators.queries.relations import COUNT_STAR, FromClause, Generated, select
 from generators.queries.windows import DrawsAggregates
 from workload.query import Expr, Grouping, Select
@@ -29,7 +29,7 @@ def grouping_sets(
     having = None
     if choices.chance(25):
         # Spark finds GROUPING in HAVING only where the key is an output under its own name.
-        tested = choices.pick([term for term in aggregates if term.key] or [Term(COUNT_STAR)])
+        tested = choices.pick(matchable(aggregates) or [Term(COUNT_STAR)])
         bound = expressions.literal(choices, tested.type)
         having = call(choices.pick(("eq", "ge", "le", "ne")), BOOLEAN, tested, bound).expr
     block = select(source, [*shown, *aggregates, *groupings], where, group_by=keys, having=having)

@@ -1,4 +1,7 @@
-"""Random typed queries over everything the engine supports, nested to a chosen depth."""
+"""Draws random typed queries with everything the engine supports, nested to a chosen depth.
+
+`ScenarioBuilder` gives each dynamic table of a scenario such a query; the modules beside draw single shapes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from generators.queries import expressions
 from generators.queries.aggregates import aggregate_form, beside_texts
 from generators.queries.compared import compared
 from generators.queries.exploded import exploded
-from generators.queries.expressions import TRUE, Term, call, constant, met, of_type
+from generators.queries.expressions import TRUE, Term, call, constant, matchable, met, of_type
 from generators.queries.grouping_sets import grouping_sets
 from generators.queries.relations import (
     COUNT_STAR,
@@ -36,7 +39,12 @@ from workload.types import BIGINT, BITS, BOOLEAN, DOUBLE, INT, NESTED, Kind, dec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryWeights:
-    """How often each shape is drawn; see `profiles`.
+    """How often each shape of a query is drawn: pairs of a weight and what it is the weight of.
+
+    `joins`: by kind. `relations`: how many relations a FROM clause joins. `shapes`: what
+    `QueryGenerator.query` draws; of them `compared` are rows beside an aggregate of other rows, `sets` are
+    GROUPING SETS, and `stacked` are several blocks of one operator each. The profiles
+    (`generators.profiles`) have weights of their own.
 
     The repr is part of the seed of every scenario (see `generate.scenario_at`): a renamed field changes
     all draws.
@@ -92,7 +100,7 @@ SHAPES: Mapping[str, str] = {
     Operator.WINDOW: "windowed",
     Operator.GROUPING_SETS: "sets",
 }
-"""The shape of `QueryWeights.shapes` whose queries hold an operator."""
+"""By operator, the shape of `QueryWeights.shapes` whose queries have it."""
 
 NESTED_SHAPES = frozenset(SHAPES[operator] for operator in SET_OPERATIONS) | {
     "cte",
@@ -123,7 +131,7 @@ AGGREGATES: Sequence[tuple[int, ir.AggregateFunction]] = (
 
 
 def never_false(condition: ir.Expr) -> ir.Expr:
-    """The condition of an anti join as NOT IN has it: a row goes too where the comparison is NULL."""
+    """Returns the condition by which an anti join is NOT IN: a comparison with NULL excludes the row too."""
     match condition:
         case ir.Call("and", (first, rest), _):
             return ir.Call("and", (never_false(first), rest), BOOLEAN)
@@ -169,7 +177,7 @@ class QueryGenerator:
         """EXCEPT or INTERSECT, with or without ALL: of one block with two conditions, or of two blocks."""
         source = self.from_clause(sources, depth - 1)
         # Rows are matched by all their columns.
-        source = replace(source, scope=[term for term in source.scope if term.key])
+        source = replace(source, scope=source.matchable)
         first = self.plain(source, self.sometimes(source, 30), distinct=False)
         assert isinstance(first.query, ir.Select)
         if any(not column.key for column in first.columns):
@@ -182,10 +190,10 @@ class QueryGenerator:
         return replace(first, query=operation((first.query, second)))
 
     def limited(self, source: FromClause) -> Generated:
-        """The first rows of a block, in an order of all its columns: rows that are equal in it are equal."""
-        sure = [term for term in source.scope if term.key and term.type.kind not in UNORDERED]
+        """The first rows of a block in an order of all its columns, so that only equal rows are ties."""
+        ordered = [term for term in source.matchable if term.type.kind not in UNORDERED]
         block = self.over(
-            replace(source, scope=sure),
+            replace(source, scope=ordered),
             self.choices.weighted(((3, "plain"), (3, "grouped"), (1, "distinct"))),
         )
         if any(not column.key or column.type.kind in UNORDERED for column in block.columns):
@@ -193,9 +201,9 @@ class QueryGenerator:
         return self.first_of(block)
 
     def first_of(self, block: Generated) -> Generated:
-        """Up to four rows of a block, sometimes not from the first, in an order that leaves no ties.
+        """LIMIT of up to four rows over a block, sometimes with OFFSET, in an order that leaves no ties.
 
-        It is of all columns; sometimes without the last ones, where these follow from the others.
+        The order has all columns; in half of the cases the last ones are left out while there are no ties.
         """
         rest, order = list(block.columns), []
         while rest:
@@ -212,8 +220,8 @@ class QueryGenerator:
         return replace(block, query=limited, rows=min(block.rows, limited.count))
 
     def alike(self, source: FromClause, columns: Sequence[OutputColumn]) -> Generated | None:
-        """A block of one relation's columns with the types of given ones; None where it lacks a type."""
-        usable = [of_type([term for term in source.scope if term.key], column.type) for column in columns]
+        """A block whose outputs have the types of given columns; None where FROM has none of one type."""
+        usable = [of_type(source.matchable, column.type) for column in columns]
         if not all(usable):
             return None
         return select(source, [self.choices.pick(terms) for terms in usable], self.sometimes(source, 30))
@@ -222,9 +230,8 @@ class QueryGenerator:
         """A random condition over a FROM clause in so many percent of the cases, else None."""
         if not self.choices.chance(percent):
             return None
-        # What depends on the last bits of a sum of floats has no one answer.
-        sure = [term for term in source.scope if term.key]
-        return expressions.predicate(self.choices, sure, depth).expr
+        # A condition on the last bits of a sum of floats has more than one right answer.
+        return expressions.predicate(self.choices, source.matchable, depth).expr
 
     def over(self, source: FromClause, shape: str) -> Generated:
         """A SELECT block over a FROM clause, of a shape such as plain, grouped, scalar or windowed."""
@@ -288,13 +295,13 @@ class QueryGenerator:
 
     def condition(self, left: list[Term], right: list[Term]) -> ir.Expr:
         """An ON condition: usually an equality, sometimes with a second conjunct."""
-        sure = [[term for term in side if term.key and term.type != BOOLEAN] for side in (left, right)]
-        pairs = [(a, b) for a in sure[0] for b in sure[1] if a.type == b.type]
+        lefts, rights = ([term for term in matchable(s) if term.type != BOOLEAN] for s in (left, right))
+        pairs = [(a, b) for a in lefts for b in rights if a.type == b.type]
         if not pairs or self.choices.chance(8):
-            keys = [term for term in left + right if term.key]
-            return expressions.predicate(self.choices, keys, 0).expr if keys else TRUE
+            either = matchable(left + right)
+            return expressions.predicate(self.choices, either, 0).expr if either else TRUE
         if self.choices.chance(10):
-            mixed = [meet for a in sure[0] for b in sure[1] if a.type != b.type and (meet := met(a, b))]
+            mixed = [meet for a in lefts for b in rights if a.type != b.type and (meet := met(a, b))]
             if mixed:
                 return call("eq", BOOLEAN, *self.choices.pick(mixed)).expr
         if self.choices.chance(4):
@@ -319,7 +326,7 @@ class QueryGenerator:
 
     def plain(self, source: FromClause, where: ir.Expr | None, *, distinct: bool = False) -> Generated:
         """A projection to one to five terms, DISTINCT if so wanted; at least one of them is a column."""
-        usable = [term for term in source.scope if term.key] if distinct else source.scope
+        usable = source.matchable if distinct else source.scope
         terms = self.choices.subset(usable, 1, 3) or [expressions.literal(self.choices, INT)]
         for _ in range(self.choices.integer(0, 1)):
             type_ = self.choices.pick(usable).type if usable else INT
@@ -336,8 +343,8 @@ class QueryGenerator:
         return self.aggregated(source, where, tuple(keys), self.choices.integer(1, 3))
 
     def keys(self, source: FromClause) -> list[Term]:
-        """One to three keys of a grouping, columns or expressions; none where no row can be identified."""
-        usable = [term for term in source.scope if term.key]
+        """One to three keys of a grouping, columns or expressions; none where rows can be matched by none."""
+        usable = source.matchable
         if not usable:
             return []
         keys = self.choices.subset(usable, 1, 2)
@@ -362,7 +369,7 @@ class QueryGenerator:
         tests = [self.aggregate(source)] if self.choices.chance(self.weights.having_percent) else []
         drawn = beside_texts([*tests, *aggregates])
         if tests:
-            tested = self.choices.pick([term for term in drawn if term.key] or [Term(COUNT_STAR)])
+            tested = self.choices.pick(matchable(drawn) or [Term(COUNT_STAR)])
             bound = expressions.literal(self.choices, tested.type)
             having = call(self.choices.pick(("gt", "le", "ge", "ne")), BOOLEAN, tested, bound).expr
         return select(source, [*shown, *drawn[len(tests) :]], where, group_by=keys, having=having)
@@ -398,10 +405,9 @@ class QueryGenerator:
 
     def where_true(self, source: FromClause, value: Term) -> Term:
         """The value where a random condition holds, else NULL: an aggregate over it is one with FILTER."""
-        sure = [term for term in source.scope if term.key]
-        if not sure or value.type.kind in NESTED:
+        if not source.matchable or value.type.kind in NESTED:
             return value
-        condition = expressions.predicate(self.choices, sure, 1)
+        condition = expressions.predicate(self.choices, source.matchable, 1)
         none = Term(ir.Literal(None, value.type), value.digits)
         return replace(call("case", value.type, condition, value, none, digits=value.digits), key=value.key)
 

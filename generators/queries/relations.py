@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from generators.choices import Choices
-from generators.queries.expressions import Term
+from generators.queries.expressions import Term, matchable
 from workload import query as ir
 from workload.types import BIGINT, BITS, DOUBLE, Kind, SqlType, decimal
 
@@ -48,6 +48,11 @@ class FromClause:
     relation: ir.Relation
     scope: list[Term]
     rows: int
+
+    @property
+    def matchable(self) -> list[Term]:
+        """The columns by which rows may be matched and grouped."""
+        return matchable(self.scope)
 
 
 def scope_of(alias: str, columns: Sequence[OutputColumn]) -> list[Term]:

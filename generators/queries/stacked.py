@@ -94,7 +94,7 @@ def layer(draw: DrawsBlocks, sources: Sequence[Source], below: FromClause) -> Ge
 
 def _first_rows(draw: DrawsBlocks, below: FromClause) -> Generated:
     """The first rows in an order of all columns that have one."""
-    ordered = [term for term in below.scope if term.key and term.type.kind not in UNORDERED]
+    ordered = [term for term in below.matchable if term.type.kind not in UNORDERED]
     block = draw.plain(replace(below, scope=ordered), None)
     if any(not column.key or column.type.kind in UNORDERED for column in block.columns):
         return block
@@ -120,11 +120,11 @@ def _combined(
     operation: type[SetOperation],
 ) -> Generated:
     """A set operation over the rows: with a relation, or with some of the same rows."""
-    sure = replace(below, scope=[term for term in below.scope if term.key])
-    first = draw.plain(sure, None, distinct=False)
+    matched = replace(below, scope=below.matchable)
+    first = draw.plain(matched, None, distinct=False)
     if any(not column.key for column in first.columns) or not isinstance(first.query, Select):
         return first
-    second: Query = replace(first.query, where=draw.sometimes(sure, 90))
+    second: Query = replace(first.query, where=draw.sometimes(matched, 90))
     columns = first.columns
     if draw.choices.chance(60):
         other = draw.alike(draw.from_clause(sources, 0), first.columns)

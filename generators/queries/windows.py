@@ -13,7 +13,7 @@ from generators.choices import Choices
 from generators.domains import NO_ARITHMETIC
 from generators.queries import expressions
 from generators.queries.aggregates import beside_texts
-from generators.queries.expressions import Term, call
+from generators.queries.expressions import Term, call, matchable
 from generators.queries.relations import COUNT_STAR, FromClause, Generated, select
 from workload.aggregates import STATISTICS
 from workload.query import (
@@ -238,11 +238,11 @@ AGGREGATES = frozenset(
 def windowed_rows(draw: DrawsAggregates, source: FromClause, where: Expr | None) -> Generated:
     """A block of one to three columns with window functions over its rows, sometimes with QUALIFY."""
     choices = draw.choices
-    sure = [term for term in source.scope if term.key and term.type.kind not in NESTED]
-    if not sure:
+    flat = [term for term in source.matchable if term.type.kind not in NESTED]
+    if not flat:
         return select(source, choices.subset(source.scope, 1, 2), where)
-    shown = choices.subset(sure, 1, 3)
-    total, readable = None, sure
+    shown = choices.subset(flat, 1, 3)
+    total, readable = None, flat
     if choices.chance(60) and all(term.type.kind not in UNORDERED for term in shown):
         # All that is read is in the order, so nothing else may be read.
         total, readable = total_order(choices, shown), shown
@@ -289,11 +289,11 @@ def _computed(choices: Choices, windows: Sequence[Term]) -> list[Term]:
 
 def _finished(choices: Choices, block: Generated, windows: Sequence[Term]) -> Generated:
     """The block with QUALIFY over one of its window functions in a third of the cases."""
-    sure = [term for term in windows if term.key and term.type.kind not in NESTED]
-    if not sure or not choices.chance(35):
+    flat = [term for term in matchable(windows) if term.type.kind not in NESTED]
+    if not flat or not choices.chance(35):
         return block
     assert isinstance(block.query, Select)
-    tested = choices.pick(sure)
+    tested = choices.pick(flat)
     bound = expressions.literal(choices, tested.type)
     condition = call(choices.pick(("le", "eq", "ne", "ge")), BOOLEAN, tested, bound).expr
     return replace(block, query=replace(block.query, qualify=condition))
