@@ -46,12 +46,12 @@ LOOKS = "another process looks"
 WRITES = "a writer commits"
 SUSPENDED = "x is suspended"
 
-HAPPENINGS = (DIES, DIES_AND_ANOTHER, ANOTHER, LOOKS, WRITES, SUSPENDED, *CHANGES)
+DISTURBANCES = (DIES, DIES_AND_ANOTHER, ANOTHER, LOOKS, WRITES, SUSPENDED, *CHANGES)
 """All that may happen just before a step of a process that does what is due."""
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class Disturbance:
     """What happens just before the step `at` of a process."""
 
     what: str
@@ -66,12 +66,12 @@ class Happening:
 class Interleaving:
     """What happens at steps of the processes. `during`: what the first one does."""
 
-    happenings: tuple[Happening, ...]
+    disturbances: tuple[Disturbance, ...]
     during: str = SCHEDULE
 
     def __str__(self) -> str:
         doing = "" if self.during == SCHEDULE else f"{self.during}; "
-        return doing + ("; ".join(map(str, self.happenings)) or "undisturbed")
+        return doing + ("; ".join(map(str, self.disturbances)) or "undisturbed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +90,18 @@ def interleavings(steps: int, inner: int) -> Iterator[Interleaving]:
     """
     for at in range(steps):
         for what in (DIES, WRITES, SUSPENDED, LOOKS):
-            yield Interleaving((Happening(what, at),))
-        yield Interleaving((Happening(ANOTHER, at),))
+            yield Interleaving((Disturbance(what, at),))
+        yield Interleaving((Disturbance(ANOTHER, at),))
         for then in range(inner):
             for what in (ANOTHER, DIES_AND_ANOTHER):
-                yield Interleaving((Happening(what, at), Happening(DIES, then, HEIR)))
+                yield Interleaving((Disturbance(what, at), Disturbance(DIES, then, HEIR)))
 
 
 def changes_at(steps: int, during: str = SCHEDULE) -> Iterator[Interleaving]:
     """Yields all that a colleague may do at each step of a process; while it runs a command, also its end."""
     for at in range(steps):
         for what in (*CHANGES, *(() if during == SCHEDULE else (DIES, DIES_AND_ANOTHER, ANOTHER))):
-            yield Interleaving((Happening(what, at),), during)
+            yield Interleaving((Disturbance(what, at),), during)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class Running:
         self.begun += 1
 
         def before(number: int) -> None:
-            for each in self.interleaving.happenings:
+            for each in self.interleaving.disturbances:
                 if (each.of, each.at) == (process, number):
                     self.world.lines.append(Line("", each.what))
                     self._happens(process, each.what)
@@ -213,7 +213,7 @@ def _laws(world: World, interleaving: Interleaving) -> list[str]:
     members = sorted(member for group in state.groups.values() for member in group.members)
     if members != sorted(state.memberships) or not {*members} <= {*queries}:
         broken.append(f"groups have the members {members}, and {sorted(state.memberships)} are published")
-    if world.replaced is not None or sum(each.what in CHANGES for each in interleaving.happenings) > 1:
+    if world.replaced is not None or sum(each.what in CHANGES for each in interleaving.disturbances) > 1:
         # Beside a command that renames, or after two commands, another table may have the name x by now.
         queries = {name: account.dynamic_table(name).text for name in queries}
     for name, query in queries.items():

@@ -1,10 +1,14 @@
-"""The protocols of refresh under any two disturbances: three processes, and a group of three members.
+"""`dvs verify protocol --pairs`: the protocols of refresh under any two disturbances, in three processes.
 
-The second disturbance may come at any step of any process: of the one that was disturbed, or of the one that
-works because of the first disturbance. What cannot differ is run once. A step commutes with what changes
-nothing that it uses: a commit to base tables with every step that reads no versions of theirs. The death of a
-process commutes with a step that changes nothing for others. So of the places between two steps that do not
-commute, the last one is run.
+`protocol` has the disturbances and the laws, for one disturbance at a time. Here the second one may come at
+any step of any process: of the one that was disturbed, or of the one that works because of the first
+disturbance.
+
+Interleavings that cannot differ are run once. A disturbance commutes with a step that uses nothing of what
+it changes: it makes no difference whether it comes just before the step or just after it. So a commit to
+base tables commutes with every step that reads no versions of theirs, and the death of a process with a step
+that changes nothing for others. Of places in a row between which all steps commute, only the last one is
+run.
 """
 
 from __future__ import annotations
@@ -21,10 +25,10 @@ from campaign.verify.protocol import (
     ANOTHER,
     DIES,
     DIES_AND_ANOTHER,
-    HAPPENINGS,
+    DISTURBANCES,
     SUSPENDED,
     WRITES,
-    Happening,
+    Disturbance,
     Interleaving,
     Protocol,
     Ran,
@@ -38,52 +42,52 @@ MEMBERS = ("x", "y", "z")
 ENDS = (DIES, DIES_AND_ANOTHER, ANOTHER)
 """What ends a process, or makes it a zombie."""
 
-CHANGED: Mapping[str, Used] = {
+CHANGED_BY: Mapping[str, Used] = {
     WRITES: Used.BASE,
     SUSPENDED: Used.STATE,
     "the group is dropped": Used.STATE,
     "the group is replaced by one of x and d": Used.STATE,
     "x is cloned": Used.STATE,
 }
-"""What changes only some of what a process uses; all else may change anything."""
+"""By disturbance what it changes of what a process uses; one that is not here may change anything."""
 
 
 def commute(what: str, step: Step) -> bool:
-    """Whether it makes no difference that something happens just before a step or just after it."""
+    """Whether it makes no difference if a disturbance comes just before a step or just after it."""
     if not step.used:
         return True
     if what in (DIES, DIES_AND_ANOTHER):
         return step.what in (COMPUTE, NO_EVENT)
-    return not step.used & CHANGED.get(what, Used.ANYTHING)
+    return not step.used & CHANGED_BY.get(what, Used.ANYTHING)
 
 
 class Places(NamedTuple):
-    """Where something may happen: the places that are run, and how many others are as one of these."""
+    """Disturbances at places that are run (`run`), and how many others have the effect of one of these."""
 
-    run: tuple[Happening, ...]
+    run: tuple[Disturbance, ...]
     cut: int
 
 
-def places(steps: Sequence[Step], kinds: Iterable[str] = HAPPENINGS) -> Places:
-    """Returns all that may happen at some steps, without what is as something later."""
-    of: dict[str, list[Step]] = {}
+def places(steps: Sequence[Step], kinds: Iterable[str] = DISTURBANCES) -> Places:
+    """Returns the disturbances at some steps, without those that have the effect of a later one."""
+    steps_of: dict[str, list[Step]] = {}
     for step in steps:
-        of.setdefault(step.of, []).append(step)
+        steps_of.setdefault(step.of, []).append(step)
     run, cut = [], 0
     for what in kinds:
-        for own in of.values():
+        for own in steps_of.values():
             for step in own:
-                # After the last step of a process comes no other place.
+                # After the last step of a process comes no later place.
                 if step is not own[-1] and commute(what, step):
                     cut += 1
                 else:
-                    run.append(Happening(what, step.number, step.of))
+                    run.append(Disturbance(what, step.number, step.of))
     return Places(tuple(run), cut)
 
 
 def second_places(ran: Ran) -> Places:
-    """Returns all that may happen after the first disturbance of an interleaving that was run."""
-    (first,) = ran.interleaving.happenings
+    """Returns the disturbances that may follow the one of an interleaving that was run."""
+    (first,) = ran.interleaving.disturbances
     at = next(n for n, step in enumerate(ran.steps) if (step.of, step.number) == (first.of, first.at))
     dies = first.what in (DIES, DIES_AND_ANOTHER)
     return places(ran.steps[at + dies :])
@@ -96,21 +100,21 @@ class Extent(Enum):
     ALL = "all"
 
     def has(self, first: str, second: str) -> bool:
-        """Whether a pair is run. The core has no command of a colleague: each is run alone, as one thing."""
+        """Whether a pair is run. The core has no command of a colleague: `protocol` runs those, alone."""
         pair = {first, second}
         return self is Extent.ALL or (bool(pair & {*ENDS}) and pair <= {*ENDS, WRITES, SUSPENDED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """What is run. `every`: of the pairs with one first disturbance only each n-th."""
+    """The pairs to run, and on which protocol. `every`: of the pairs with one first disturbance each n-th."""
 
     planted: Planted = SOUND
     extent: Extent = Extent.CORE
     every: int = 1
 
 
-def explore(first: Happening, chosen: Chosen) -> Protocol:
+def explore(first: Disturbance, chosen: Chosen) -> Protocol:
     """Runs a first disturbance alone, and with each second one."""
     alone = verified(Interleaving((first,)), chosen.planted, MEMBERS)
     broken, processes = [*alone.broken], _processes(alone)
@@ -141,7 +145,7 @@ def verify_pairs(
     alone = verified(Interleaving(()), chosen.planted, MEMBERS)
     found = places(alone.steps)
     firsts = [
-        each for each in found.run if any(chosen.extent.has(each.what, second) for second in HAPPENINGS)
+        each for each in found.run if any(chosen.extent.has(each.what, second) for second in DISTURBANCES)
     ]
     results = [Protocol(1, alone.count, tuple(alone.broken))]
     for each in _explored(firsts, chosen, workers):
@@ -158,7 +162,7 @@ def verify_pairs(
     )
 
 
-def _explored(firsts: Sequence[Happening], chosen: Chosen, workers: int) -> Iterator[Protocol]:
+def _explored(firsts: Sequence[Disturbance], chosen: Chosen, workers: int) -> Iterator[Protocol]:
     if workers == 1:
         yield from (explore(first, chosen) for first in firsts)
         return
@@ -167,5 +171,5 @@ def _explored(firsts: Sequence[Happening], chosen: Chosen, workers: int) -> Iter
             yield done.result()
 
 
-def _in_worker(_: Worker, first: Happening, chosen: Chosen) -> Protocol:
+def _in_worker(_: Worker, first: Disturbance, chosen: Chosen) -> Protocol:
     return explore(first, chosen)

@@ -16,7 +16,7 @@ from campaign.verify.protocol import (
     DIES,
     LOOKS,
     Broken,
-    Happening,
+    Disturbance,
     Interleaving,
     changes_at,
     interleavings,
@@ -50,7 +50,7 @@ def broken_by(planted: Planted, kinds: Sequence[str]) -> list[Broken]:
     found: list[Broken] = []
     for each in (*interleavings(steps, 0), *changes_at(steps)):
         # Once a law is broken, the rest would only take time.
-        if each.happenings[0].what in kinds and not found:
+        if each.disturbances[0].what in kinds and not found:
             found += verified(each, planted).broken
     return found
 
@@ -120,7 +120,7 @@ def test_a_mistake_is_noticed(planted: Planted, kind: str, law: str) -> None:
 
 
 def test_the_command_shows_the_shortest_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = [Interleaving((Happening(DIES, at),)) for at in range(16, 24)]
+    few = [Interleaving((Disturbance(DIES, at),)) for at in range(16, 24)]
     monkeypatch.setattr("campaign.verify.protocol.interleavings", lambda steps, inner: few)
     monkeypatch.setattr("campaign.verify.protocol.changes_at", lambda steps, during="": ())
     result = CliRunner().invoke(main, ["verify", "protocol", "--fault", "published-one-by-one"])

@@ -12,11 +12,11 @@ from campaign.cli import main
 from campaign.verify.protocol import (
     ANOTHER,
     DIES,
-    HAPPENINGS,
+    DISTURBANCES,
     LOOKS,
     SUSPENDED,
     WRITES,
-    Happening,
+    Disturbance,
     Interleaving,
     Running,
     verified,
@@ -79,10 +79,10 @@ def test_what_is_not_run_ends_as_what_is_run() -> None:
     steps = verified(Interleaving(()), SOUND, MEMBERS).steps
     found = places(steps)
     cut = [
-        Happening(what, step.number)
-        for what in HAPPENINGS
+        Disturbance(what, step.number)
+        for what in DISTURBANCES
         for step in steps
-        if Happening(what, step.number) not in found.run
+        if Disturbance(what, step.number) not in found.run
     ]
     assert len(cut) == found.cut
     for each in cut[:: max(1, len(cut) // examples(14))]:
@@ -91,7 +91,7 @@ def test_what_is_not_run_ends_as_what_is_run() -> None:
 
 
 def test_a_mistake_that_no_disturbance_shows_alone() -> None:
-    one, two = Happening(ANOTHER, 6), Happening(ANOTHER, 6, HEIR)
+    one, two = Disturbance(ANOTHER, 6), Disturbance(ANOTHER, 6, HEIR)
     assert verified(Interleaving((one,)), HEIR_UNFENCED, MEMBERS).laws == ()
     both = Interleaving((one, two))
     assert verified(both, SOUND, MEMBERS).laws == ()
@@ -101,7 +101,7 @@ def test_a_mistake_that_no_disturbance_shows_alone() -> None:
 
 
 def test_a_first_disturbance_is_run_with_second_ones() -> None:
-    found = explore(Happening(ANOTHER, 22), Chosen(every=40))
+    found = explore(Disturbance(ANOTHER, 22), Chosen(every=40))
     assert found.broken == ()
     assert found.interleavings > 1
     assert found.processes == 3
@@ -109,17 +109,17 @@ def test_a_first_disturbance_is_run_with_second_ones() -> None:
 
 
 def test_the_core_has_the_end_of_a_process_and_no_command() -> None:
-    pairs = {(a, b) for a in HAPPENINGS for b in HAPPENINGS if Extent.CORE.has(a, b)}
+    pairs = {(a, b) for a in DISTURBANCES for b in DISTURBANCES if Extent.CORE.has(a, b)}
     assert (DIES, ANOTHER) in pairs
     assert (WRITES, ANOTHER) in pairs
     assert not {(WRITES, WRITES), (ANOTHER, "x is dropped"), (LOOKS, DIES)} & pairs
-    assert all(Extent.ALL.has(a, b) for a in HAPPENINGS for b in HAPPENINGS)
+    assert all(Extent.ALL.has(a, b) for a in DISTURBANCES for b in DISTURBANCES)
 
 
 def test_the_command_draws_the_shortest_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(
         "campaign.verify.protocol_pairs.places",
-        lambda steps, kinds=HAPPENINGS: places(
+        lambda steps, kinds=DISTURBANCES: places(
             [step for step in steps if step.number == 6 and step.of != "third"], [ANOTHER]
         ),
     )
