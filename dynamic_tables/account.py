@@ -21,7 +21,7 @@ from dynamic_tables.operations.reading import ensure_acyclic
 from dynamic_tables.operations.renaming import finish_renames
 from dynamic_tables.operations.rights import allowed
 from dynamic_tables.operations.table_commands import TableCommands
-from dynamic_tables.operations.tables import ensure_at_rest
+from dynamic_tables.operations.tables import ensure_not_moving
 from dynamic_tables.operations.watching import Watching
 from dynamic_tables.own_functions import is_function_statement
 from dynamic_tables.plan.nodes import BoundQuery
@@ -197,7 +197,7 @@ class Account(TableCommands, Watching, Evolving):
         old = self.store.definitions().get(name.lower())
         if old is not None and not isinstance(old, kind):
             raise DefinitionError(f"{old.name} exists already and is something else; drop it first")
-        ensure_at_rest(self.store.journal.poll(), name.lower())
+        ensure_not_moving(self.store.journal.poll(), name.lower())
         return old
 
     def _old_table(self, name: str) -> DynamicTable | None:
@@ -277,13 +277,13 @@ class Account(TableCommands, Watching, Evolving):
         if old is not None and self.store.refreshes(old, edited=True):
             ensure_frozen_stays(old, table)
         ensure_in_order(self, {**self.store.definitions(), table.name: table})
-        _, below = self._below(table)
+        _, inputs = self._plan_inputs(table)
         if old is None:
             self.store.create_dynamic_table(table)
         else:
             self.store.redefine(table)
         self.note_definition(table, created=old is None)
-        self.bound[table.name] = (below, bound, table.columns)
+        self.bound[table.name] = (inputs, bound, table.columns)
 
     def _first_contents(self, table: DynamicTable, old: DynamicTable | None) -> None:
         """Writes the contents of a new or replaced table; if that fails, all is as before."""
@@ -393,7 +393,7 @@ class Account(TableCommands, Watching, Evolving):
             definition = self.existing(name)
             if isinstance(definition, DynamicTable):
                 allowed(self, definition.name, Privilege.OWNERSHIP)
-            ensure_at_rest(self.store.journal.poll(), definition.name)
+            ensure_not_moving(self.store.journal.poll(), definition.name)
             self.forget(definition.name)
             known = self.store.journal.poll().of(definition.name).number
             self.store.drop(definition)

@@ -1,4 +1,4 @@
-"""Writes JUnit XML, which build servers read: of runs, of gates and of `dvs check`."""
+"""Writes JUnit XML, which build servers read, for campaigns, gates, `dvs check` and `dvs dbt`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""An account as its Delta tables say it is, read by delta-rs: none of the engine's readers takes part."""
+"""Reads the tables of an account, and the record of each refresh, with delta-rs; `dvs audit` judges them.
+
+None of the engine's own readers takes part: otherwise a mistake of theirs could hide itself.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,12 @@ from deltalake.exceptions import DeltaError
 from campaign.errors import CampaignError
 from dynamic_tables.store.names.catalog import ATTACHED, DEFINITION
 
+CHANGES_ROWS = frozenset({"WRITE", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "RESTORE", "STREAMING UPDATE"})
+"""Delta's names of operations that may change rows."""
+
+DECLARED_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
+"""The key in the metadata of a column for the type with which Spark declared it, if that has a length."""
+
 
 class Unreadable(Exception):
     """A table, or a version of it, that cannot be read; the message says why."""
@@ -25,7 +34,8 @@ class Unreadable(Exception):
 class Refresh:
     """A refresh as its commit records it.
 
-    `sources`: the version of each source that it consumed; `identities`: Delta's id of each of these tables.
+    `sources`: the version of each source that it consumed. `identities`: Delta's id of each source at that
+    time; a table that is created again under the same name has another id.
     """
 
     version: int
@@ -39,9 +49,10 @@ class Refresh:
 class StoredTable:
     """A table or view of an account. `place`: its folder, which is elsewhere for an attached table.
 
-    `kind`: what it is, by the words of `dynamic_tables.store.names.catalog`. `identity`: Delta's id.
-    `columns`: the columns that a reader sees, in order. `key`: those of its primary key. `frozen_where`: the
-    condition of the rows that no refresh changes.
+    `kind`: what it is, by the words of `dynamic_tables.store.names.catalog`. `identity`: Delta's id. `text`:
+    its query, if it has one. `columns`: the columns that a reader sees, in order; `hidden`: those that the
+    engine keeps for itself. `newest`: the newest version. `key`: the columns of its primary key.
+    `frozen_where`: the condition of the rows that no refresh changes.
     """
 
     name: str
@@ -61,9 +72,9 @@ def tables_of(folder: Path) -> Mapping[str, StoredTable]:
     if not folder.is_dir():
         raise CampaignError(f"{folder} is no folder; give the folder of an account")
     found: dict[str, StoredTable] = {}
-    for each in sorted(folder.iterdir()):
-        if each.name[0] not in "._" and (each / "_delta_log").is_dir():
-            table = _table(each)
+    for inner in sorted(folder.iterdir()):
+        if inner.name[0] not in "._" and (inner / "_delta_log").is_dir():
+            table = _table(inner)
             if table is not None:
                 found[table.name] = table
     if not found:
@@ -72,6 +83,7 @@ def tables_of(folder: Path) -> Mapping[str, StoredTable]:
 
 
 def _table(folder: Path) -> StoredTable | None:
+    """Returns the table or view in a folder; None: it is a Delta table that the engine did not make."""
     try:
         delta = DeltaTable(folder)
         properties = delta.metadata().configuration
@@ -108,15 +120,16 @@ def refreshes_of(table: StoredTable) -> tuple[Sequence[Refresh], str | None]:
     refreshes: list[Refresh] = []
     foreign: str | None = None
     for commit in reversed(_history(table)):
-        metadata = _ours(commit.get("userMetadata"))
+        metadata = _engine_metadata(commit.get("userMetadata"))
         refresh = metadata.get("refresh") if metadata else None
         version = int(commit["version"])
         # Delta's automatic compaction repeats the metadata of the refresh that it follows.
         if isinstance(refresh, Mapping) and commit.get("operation") != "OPTIMIZE":
             try:
                 frontier = refresh["frontier"]
-                sources = {name: int(each[0]) for name, each in frontier["sources"].items()}
-                identities = {name: str(each[3]) for name, each in frontier["sources"].items()}
+                # By source: version, timestamp, content and identity, as `Frontier.to_json` writes them.
+                sources = {name: int(version) for name, (version, *_) in frontier["sources"].items()}
+                identities = {name: str(source[3]) for name, source in frontier["sources"].items()}
                 timestamp, action = int(frontier["timestamp"]), str(refresh["action"])
                 refreshes.append(Refresh(version, timestamp, action, sources, identities))
             except (KeyError, TypeError, ValueError, IndexError) as error:
@@ -127,10 +140,6 @@ def refreshes_of(table: StoredTable) -> tuple[Sequence[Refresh], str | None]:
     return refreshes, foreign
 
 
-CHANGES_ROWS = frozenset({"WRITE", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "RESTORE", "STREAMING UPDATE"})
-"""Delta's names of operations that may change rows."""
-
-
 def _history(table: StoredTable) -> list[dict[str, Any]]:
     try:
         return DeltaTable(table.place).history()
@@ -138,16 +147,13 @@ def _history(table: StoredTable) -> list[dict[str, Any]]:
         raise Unreadable(f"delta-rs cannot read its log: {first_line(error)}") from error
 
 
-def _ours(text: object) -> Mapping[str, object] | None:
+def _engine_metadata(text: object) -> Mapping[str, object] | None:
+    """Returns what the engine noted in a commit's user metadata; None: another writer made the commit."""
     try:
         metadata = json.loads(text) if isinstance(text, str) else None
     except ValueError:
         return None
     return metadata if isinstance(metadata, dict) and metadata.get("dvs") == 1 else None
-
-
-DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
-"""The key in the metadata of a column for the type with which Spark declared it, if that has a length."""
 
 
 def rows_at(table: StoredTable, version: int, columns: Sequence[str] | None = None) -> pa.Table:
@@ -157,7 +163,7 @@ def rows_at(table: StoredTable, version: int, columns: Sequence[str] | None = No
     """
     try:
         delta = DeltaTable(table.place, version=version)
-        declared = {field.name: str(field.metadata.get(DECLARED, "")) for field in delta.schema().fields}
+        declared = {field.name: str(field.metadata.get(DECLARED_TYPE, "")) for field in delta.schema().fields}
     except Exception as error:  # delta-rs raises Exception itself for files that are gone
         raise Unreadable(f"version {version} of {table.name}: {first_line(error)}") from error
     if columns is None:

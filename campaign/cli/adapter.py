@@ -153,30 +153,31 @@ def check(name: str, scenarios: int) -> ExitCode:
     Exit status 0: all tests passed; 1: some failed; 2: there is no such adapter, or it cannot run here.
     """
     # Imported here: pytest and the generators take a second.
-    from campaign.pytest_plugin.kit import ask, run_kit
+    from campaign.pytest_plugin.kit import count_operators, run_kit
 
     adapter = find_adapter(name)
     adapter.ready()
-    methods = run_kit(name, lambda test: click.echo(f"{spoken(test)} ...", err=True))
-    rows = [(spoken(test), method.text) for test, method in methods.items()]
+    results = run_kit(name, lambda test: click.echo(f"{spoken(test)} ...", err=True))
+    rows = [(spoken(test), result.text) for test, result in results.items()]
     print_table(f"conformance of {name}", ("test", "result"), rows)
-    asked = ask(adapter, scenarios)
-    operators = sorted(asked.taken.keys() | asked.refused.keys())
-    counts = [
-        (each, str(asked.taken[each]), str(asked.refused[each]), str(asked.wrong[each])) for each in operators
+    counts = count_operators(adapter, scenarios)
+    operators = sorted(counts.taken.keys() | counts.refused.keys())
+    cells = [
+        (each, str(counts.taken[each]), str(counts.refused[each]), str(counts.wrong[each]))
+        for each in operators
     ]
     print_table(
         f"operators in {scenarios} random scenarios",
         ("operator", "taken", "refused", "wrong or broken"),
-        counts,
+        cells,
     )
-    for refusal in asked.refusals:
+    for refusal in counts.refusals:
         click.echo(f"refused {len(refusal.indices)} times: {refusal.message}")
         click.echo(f"  suggested: {refusal.limit}")
-    if asked.never_taken:
-        listed = ", ".join(map(repr, asked.never_taken))
+    if counts.never_taken:
+        listed = ", ".join(map(repr, counts.never_taken))
         click.echo(f"suggested: operators without {listed}, which the engine always refused")
-    failed = not methods or any(method.problems for method in methods.values())
+    failed = not results or any(result.problems for result in results.values())
     return ExitCode.FAILED if failed else ExitCode.OK
 
 

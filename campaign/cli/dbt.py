@@ -1,4 +1,4 @@
-"""`dvs dbt`: models of a dbt project against their full refresh, after random changes of sources."""
+"""`dvs dbt`: compares dbt models with their full refresh, after random changes of their sources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reports.documents import DbtDocument
 from workload.outcomes.decision import Decision
 
 MODELS_BESIDE = 6
-"""How many models stand beside each other in the table of a terminal."""
+"""The most columns, one for each model, of a table in the terminal."""
 
 
 @click.command()
@@ -74,28 +74,29 @@ def command(
     workers: int,
     out: Path | None,
     as_json: bool,
-    **names: Any,
+    **passed_on: Any,
 ) -> ExitCode:
     """Compare the models of a dbt PROJECT with their full refresh.
 
-    Random rows are written into the sources, changed in fourteen ways, and dbt runs after each change, on a
-    database of its own. Exit status 0: no model differs within its promises; 1: one does; 3: something was
-    not judged; 2: the project cannot be used. Without promises, a difference is information.
+    Random rows are written into the sources, changed in many ways (`--kind`), and dbt runs after each
+    change, on a database of its own. Exit status 0: no model differs within its promises; 1: one does; 3:
+    something was not judged; 2: the project cannot be used. Without promises, a difference is information.
     """
     from campaign.dbt.process import Target
     from campaign.dbt.project import read_settings
     from campaign.dbt.search import Limits, search
     from campaign.dbt.shown import decision_of, document
 
+    profiles = passed_on["profiles_dir"]
     target = Target(
         project=project,
         python=python,
-        select=names["select"],
+        select=passed_on["select"],
         # The driver works in the project's folder.
-        profiles_dir=None if names["profiles_dir"] is None else str(Path(names["profiles_dir"]).resolve()),
-        profile=names["profile"],
-        target=names["target"],
-        vars=names["vars_"],
+        profiles_dir=None if profiles is None else str(Path(profiles).resolve()),
+        profile=passed_on["profile"],
+        target=passed_on["target"],
+        vars=passed_on["vars_"],
     )
     limits = Limits(seed, trials, rounds, budget or 600.0, workers)
     with options.interruptible(), steps_of("dbt", quiet=as_json) as progress:
@@ -108,7 +109,7 @@ def command(
             kinds=[kind for kind in ChangeKind if not kinds or kind.value in kinds],
             progress=progress,
         )
-    result = document(found, str(project), seed, show_values=names["show_values"])
+    result = document(found, str(project), seed, show_values=passed_on["show_values"])
     folders = {} if out is None else _write(out, result, found.profile)
     if as_json:
         print_json(result)
@@ -118,7 +119,7 @@ def command(
 
 
 def _write(out: Path, result: DbtDocument, profile: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    """Writes pages and scripts; the folders of reproductions by model and kind."""
+    """Writes pages and scripts; returns the folder of each reproduction, by model and kind of change."""
     import json
 
     from reports.dbt import dbt_junit, dbt_markdown, dbt_page, reproduce_sh
@@ -127,6 +128,7 @@ def _write(out: Path, result: DbtDocument, profile: Mapping[str, Any]) -> dict[t
     for name, model in result["models"].items():
         for kind, cell in model["changes"].items():
             reproduction = cell["reproduction"]
+            # A script cannot stop a run in its middle to let another one run beside it.
             if (
                 reproduction is None
                 or not profile["scripts"]

@@ -1,4 +1,4 @@
-"""The smallest trial that shows a difference of a model: fewer rows, fewer changes, plainer values."""
+"""Shrinks a trial in which a dbt model differs: fewer rounds, fewer changes, fewer rows, plainer values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shrink.reduction import chunks
 
 
 def shrink(project: Project, base: dt.date, trial: Trial, fails: Callable[[Trial], bool]) -> Smallest[Trial]:
-    """The smallest trial of the same kind for which `fails` holds, as it does for this one.
+    """Returns the smallest trial found of the same kind for which `fails` holds, as it does for this one.
 
     `base`: the day from which clock values are counted.
     """
@@ -39,7 +39,7 @@ def _fewer_rounds(trial: Trial) -> Iterator[Trial]:
 
 
 def _fewer_rows(trial: Trial) -> Iterator[Trial]:
-    """Drops rows with all their changes; rows that are copies of each other go together."""
+    """Yields trials without some rows and all their changes; copies of one row are dropped together."""
     groups: dict[tuple[str, Row], list[int]] = {}
     for put in _puts(trial):
         if not any(put.number in group for group in groups.values()):
@@ -50,12 +50,14 @@ def _fewer_rows(trial: Trial) -> Iterator[Trial]:
 
 
 def _kept(trial: Trial) -> int | None:
-    """The row that stays: the newest at the start where others are late or as new, else the last.
+    """Returns the number of the row that must be in the source from the start; None: any may be dropped.
 
-    Without it the first run would see an empty source, which is another mistake than the one that was found.
+    Without a row the first run would see an empty source, which is another mistake than the one that was
+    found. It is the last row: the newest, by which other rows are late or have an equal clock.
     """
     rows = [put.number for put in trial.start if put.source == trial.source]
     needed = trial.kind in (ChangeKind.APPENDED_LATE, ChangeKind.EQUAL_CLOCK) or len(rows) == 1
+    # A change without a number (`Widened`) concerns no row, but the columns of the source.
     changed = {change.number for each in trial.rounds for change in each.changes if hasattr(change, "number")}
     return rows[-1] if rows and (needed or not changed.intersection(rows)) else None
 
@@ -83,11 +85,11 @@ def _fewer_changes(trial: Trial) -> Iterator[Trial]:
 
 
 def _plainer_values(project: Project, base: dt.date, trial: Trial) -> Iterator[Trial]:
-    """Gives a column the same plain value in all rows, where it is no key and no clock.
+    """Yields trials in which a column has one plain value in all rows; keys and clocks stay as they are.
 
-    A reference becomes NULL where it may be, so that the row that it refers to can go.
+    A reference becomes NULL if the column may be NULL, so that the row to which it refers can be dropped.
     """
-    merged = {name for model in project.models.values() for name in model.key}
+    model_keys = {name for model in project.models.values() for name in model.key}
     for id_ in dict.fromkeys(put.source for put in _puts(trial)):
         source = project.sources[id_]
         keys = {source.clock, *(name for key in source.keys for name in key)}
@@ -99,7 +101,7 @@ def _plainer_values(project: Project, base: dt.date, trial: Trial) -> Iterator[T
             if (
                 not same
                 and column.name not in keys
-                and column.name.lower() not in merged
+                and column.name.lower() not in model_keys
                 and not (refers and column.required)
             ):
                 yield _with_value(trial, id_, place, plain)
@@ -121,7 +123,7 @@ def _puts(trial: Trial) -> list[Put]:
 
 
 def keeps_references(project: Project, trial: Trial) -> bool:
-    """Whether every declared foreign key has its row before each run."""
+    """Whether before each run every foreign key, as declared, refers to a row that is there."""
     contents = Contents()
     for changes in (trial.start, *(each.all_changes for each in trial.rounds)):
         for change in changes:

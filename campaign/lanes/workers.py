@@ -1,6 +1,7 @@
-"""The one pool of workers, for campaigns, hunts and shrinking.
+"""The one pool of workers: for campaigns, the hunt for planted faults, shrinking, and `dvs verify`.
 
-Workers are processes for an engine in memory, and threads where one JVM serves all.
+Workers are processes for an engine in memory, and threads where one JVM serves all. The processes are forked
+by the server, a process of Python's `forkserver` that has imported the program once.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 ALLOCATOR = "GLIBC_TUNABLES"
+"""The environment variable with settings of the C library's memory allocator."""
 
-OF_THE_SERVER = {
+SERVER_ENVIRONMENT = {
     # Otherwise the server looks for our packages in the current folder first.
     "PYTHONSAFEPATH": "1",
     # DuckDB plans and runs hundreds of small queries for each scenario, and frees what it allocated. Kept
@@ -49,7 +51,7 @@ OF_THE_SERVER = {
     ALLOCATOR: "glibc.malloc.tcache_count=2000:glibc.malloc.tcache_max=1032"
     ":glibc.malloc.trim_threshold=536870912:glibc.malloc.mmap_threshold=268435456",
 }
-"""Environment of the server and so of the workers. A setting of `ALLOCATOR` that the user made stays."""
+"""The environment of the server, and so of the workers. An `ALLOCATOR` that the user has set stays."""
 
 IMPORTED_ONCE = ("campaign.judging.lane", "engines.in_memory", "scipy.sparse.csgraph")
 """What the processes of all pools share: one server imports it, and each worker is a copy of the server.
@@ -66,7 +68,10 @@ WorkerDied = BrokenExecutor
 
 @dataclass(slots=True)
 class Worker:
-    """What a worker offers its tasks: lanes that are built once, and whether the task shall stop."""
+    """What a worker offers its tasks: lanes that are built once, and whether the task shall stop.
+
+    `lasting`, an argument of its methods: the engine will run for many minutes (`LaneSpec.build`).
+    """
 
     stopped: Callable[[], bool] = lambda: False
     lanes: dict[tuple[LaneSpec, bool], Lane] = field(default_factory=dict)
@@ -84,13 +89,13 @@ class Worker:
         return lifted_lane(self.lane(spec, lasting=lasting), spec)
 
 
-OF_PROCESS = Worker()
-"""The worker of this process, where the process is a worker."""
+THIS_WORKER = Worker()
+"""The worker that this process is; not used in a process that is none."""
 
 
 def in_worker_process(work: Callable[..., Result], *args: object) -> Result:
     """Runs a task with the worker of this process: lanes cannot be pickled, so the process builds them."""
-    return work(OF_PROCESS, *args)
+    return work(THIS_WORKER, *args)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +247,8 @@ def uninterrupted() -> Iterator[None]:
 def _start_server(context: ForkServerContext) -> None:
     """Starts the process that worker processes are copies of, unless it runs."""
     context.set_forkserver_preload([*IMPORTED_ONCE])
-    before = {name: os.environ.get(name) for name in OF_THE_SERVER}
-    os.environ.update(OF_THE_SERVER)
+    before = {name: os.environ.get(name) for name in SERVER_ENVIRONMENT}
+    os.environ.update(SERVER_ENVIRONMENT)
     if (own := before[ALLOCATOR]) is not None:
         os.environ[ALLOCATOR] = own
     try:
@@ -262,7 +267,7 @@ def _begin(stop: ProcessEvent, dies_by_interrupt: bool) -> None:
     Ctrl-C reaches the whole process group, but the parent alone decides what happens to the tasks under way.
     The worker watches its parent and ends after it, because a parent that was killed cannot end its workers.
     """
-    OF_PROCESS.stopped = stop.is_set
+    THIS_WORKER.stopped = stop.is_set
     util.Finalize(None, _end_with_group, args=(0,), exitpriority=-1)
     # What an engine prints is no part of the result, which may be JSON.
     os.dup2(2, 1)

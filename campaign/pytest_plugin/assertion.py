@@ -1,4 +1,7 @@
-"""`assert_delayed_view_semantics`: runs one scenario on one engine; explains a failure in its message."""
+"""`assert_delayed_view_semantics`, for tests of users: runs a scenario on an engine, and explains a failure.
+
+It is a public name (`dvs`); the pytest plugin and `AdapterConformance` use parts of it.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,10 @@ from workload.scenario import Scenario
 from workload.sql import Dialect
 
 NOT_JUDGED = (OutcomeClass.UNSUPPORTED, OutcomeClass.DIVERGENCE)
-"""The outcomes that say nothing against an engine, and are no pass: `dvs fuzz` counts them so, too."""
+"""The outcomes that say nothing against an engine and are no pass; `dvs fuzz` counts them in the same way."""
 
-UNDER_WAY: ContextVar[list[str] | None] = ContextVar("UNDER_WAY", default=None)
-"""Why scenarios of the fixture `dvs_scenarios` were not judged; None outside of such a test."""
+REASONS_NOT_JUDGED: ContextVar[list[str] | None] = ContextVar("REASONS_NOT_JUDGED", default=None)
+"""In a test with the fixture `dvs_scenarios`: why scenarios were not judged. None in any other test."""
 
 SHRINK_ATTEMPTS = 120
 """Smaller scenarios that may run to shrink a failure."""
@@ -47,12 +50,15 @@ def assert_delayed_view_semantics(engine: Open, scenario: Scenario, *, shrink: i
 
     `engine`: an Adapter class, or a function that returns an Adapter: each run needs an empty database. The
     scenario is first cut to the limits of the engine. `shrink`: how many smaller scenarios may run after a
-    failure, by default 120, and none under Hypothesis, which shrinks itself. A scenario that the engine
-    refuses, or on which its SQL differs from DuckDB's, skips the test with the reason; of the scenarios of
-    `dvs_scenarios`, which go on, they are counted, and the test is skipped if none was judged. Hypothesis
-    takes another example. Raises DelayedViewViolated: a
-    check failed; TypeError: `engine` is neither; ValueError: nothing of the scenario is within the limits;
-    and any error of the engine that the contract of Adapter does not allow.
+    failure, by default 120, and none under Hypothesis, which shrinks itself.
+
+    A scenario is not judged if the engine refuses it, or if the engine's SQL differs from DuckDB's on it.
+    Then the test is skipped with the reason. A test with the fixture `dvs_scenarios` goes on with the next
+    scenario, and is skipped in the end if none was judged. Under Hypothesis the next example is taken.
+
+    Raises DelayedViewViolated: a check failed. TypeError: `engine` is neither class nor function.
+    ValueError: nothing of the scenario is within the limits. Besides, any error of the engine that the
+    contract of Adapter does not allow.
     """
     __tracebackhide__ = True
     if not callable(engine):
@@ -90,19 +96,19 @@ def assert_delayed_view_semantics(engine: Open, scenario: Scenario, *, shrink: i
 def _not_judged(outcome: Outcome, in_hypothesis: bool) -> Outcome:
     """Counts a scenario that was not judged, or skips the test or the example of Hypothesis."""
     reason = f"{outcome.outcome.value}: {outcome.reason}"
-    noted = UNDER_WAY.get()
+    reasons = REASONS_NOT_JUDGED.get()
     if in_hypothesis:
         assume(False)
-    if noted is None:
+    if reasons is None:
         pytest.skip(reason)
-    noted.append(reason)
+    reasons.append(reason)
     return outcome
 
 
 def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str, dialect: Dialect) -> str:
     """The text of a failure: table, data timestamp, query, the steps before, and the rows that differ.
 
-    `dialect`: that of the engine, in which the texts are shown.
+    `origin`: the name of the scenario before it was shrunk. `dialect`: that of the engine, for the SQL.
     """
     finding = first_finding(outcome)
     if finding is None:

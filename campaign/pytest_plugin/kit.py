@@ -1,4 +1,7 @@
-"""The conformance kit outside of a user's tests: each of its tests as a line, and what the engine refuses."""
+"""What `dvs adapter check` does: runs the tests of `AdapterConformance`, and finds what the engine refuses.
+
+Users run the same tests by a test class of their own (`conformance`).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from workload.scenario import Scenario
 
 SEED = 11
 
-FILE = """\
+TEST_FILE = """\
 from dvs import AdapterConformance
 from engines.registry import find_adapter
 
@@ -34,8 +37,8 @@ class TestAdapter(AdapterConformance):
 
 
 @dataclass(slots=True)
-class Method:
-    """One test of the kit, with all its parameters. `problems`: of those that failed, the first lines."""
+class KitResult:
+    """The result of a test of the kit, with all parameters. `problems`: the first line of each failure."""
 
     passed: int = 0
     skipped: int = 0
@@ -54,28 +57,28 @@ class _Collected:
     """A plugin of pytest that keeps the result of each test."""
 
     report: Callable[[str], None]
-    methods: dict[str, Method] = field(default_factory=dict)
+    results: dict[str, KitResult] = field(default_factory=dict)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Counts a test."""
+        """Counts one test with one parameter: its call, or a set-up that failed or was skipped."""
         if report.when != "call" and report.passed:
             return
         name, _, parameter = report.nodeid.rpartition("::")[2].partition("[")
-        method = self.methods.get(name)
-        if method is None:
-            method = self.methods[name] = Method()
+        result = self.results.get(name)
+        if result is None:
+            result = self.results[name] = KitResult()
             self.report(name)
         if report.passed:
-            method.passed += 1
+            result.passed += 1
         elif report.skipped:
-            method.skipped += 1
+            result.skipped += 1
         else:
             crash = getattr(report.longrepr, "reprcrash", None)
             line = str(crash.message if crash is not None else report.longrepr).splitlines()[0]
-            method.problems.append(f"{parameter.rstrip(']')}: {line}" if parameter else line)
+            result.problems.append(f"{parameter.rstrip(']')}: {line}" if parameter else line)
 
 
-def run_kit(name: str, report: Callable[[str], None] = lambda test: None) -> Mapping[str, Method]:
+def run_kit(name: str, report: Callable[[str], None] = lambda test: None) -> Mapping[str, KitResult]:
     """Runs the tests of `AdapterConformance` on the adapter of a name; returns the results by test.
 
     `report` gets the name of each test that begins.
@@ -83,15 +86,19 @@ def run_kit(name: str, report: Callable[[str], None] = lambda test: None) -> Map
     collected = _Collected(report)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "test_adapter_conformance.py"
-        file.write_text(FILE.format(name=name), encoding="utf-8")
+        file.write_text(TEST_FILE.format(name=name), encoding="utf-8")
         quiet = ("-p", "no:terminal", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", folder)
         pytest.main([str(file), *quiet], plugins=[collected])
-    return collected.methods
+    return collected.results
 
 
 @dataclass(slots=True)
-class Asked:
-    """What came of the queries of each operator. `wrong`: scenarios with a difference, or that broke."""
+class OperatorCounts:
+    """How many scenarios with each operator the engine took or refused.
+
+    `wrong`: those that it took and that showed a difference or an error. `refusals`: its messages, with the
+    limits that would prevent them.
+    """
 
     taken: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
@@ -104,30 +111,30 @@ class Asked:
         return tuple(sorted(set(self.refused) - set(self.taken)))
 
 
-def ask(adapter: type[Adapter], scenarios: int) -> Asked:
-    """Judges random scenarios within the limits; returns what the engine takes and refuses, by operator."""
+def count_operators(adapter: type[Adapter], scenarios: int) -> OperatorCounts:
+    """Judges random scenarios within the limits; returns by operator what the engine takes and refuses."""
     limits = adapter.capabilities.limits
     lane = Lane(engine=Engine.of(adapter), limits=limits)
     profile = fitted(SMOKE, limits)
-    asked, accepted = Asked(), Counter[str]()
+    counts, accepted = OperatorCounts(), Counter[str]()
     judged: dict[int, tuple[Scenario, Outcome]] = {}
     for index in range(scenarios):
         scenario = scenario_at(SEED, profile, index)
         outcome = lane.judge(scenario)
         judged[index] = scenario, outcome
-        had = {key for each in scenario.definitions for key in features(each.query)}
-        used = {key.removeprefix("operator: ") for key in had if key.startswith("operator: ")}
+        found = {key for each in scenario.definitions for key in features(each.query)}
+        used = {key.removeprefix("operator: ") for key in found if key.startswith("operator: ")}
         used &= limits.reachable
         if outcome.outcome is OutcomeClass.UNSUPPORTED:
-            # Others in the same scenario may have been taken.
+            # Only the query that is named was refused: the scenario may have others, which were taken.
             name = outcome.reason.partition(": ")[0]
             query = next((each.query for each in scenario.definitions if each.name == name), None)
             if query is not None:
-                asked.refused.update(used & {k.removeprefix("operator: ") for k in features(query)})
+                counts.refused.update(used & {k.removeprefix("operator: ") for k in features(query)})
             continue
-        accepted.update(had)
-        asked.taken.update(used)
+        accepted.update(found)
+        counts.taken.update(used)
         if outcome.outcome in FOUND or outcome.outcome is OutcomeClass.INFRASTRUCTURE_FAILURE:
-            asked.wrong.update(used)
-    asked.refusals = refusals(judged, accepted)
-    return asked
+            counts.wrong.update(used)
+    counts.refusals = refusals(judged, accepted)
+    return counts

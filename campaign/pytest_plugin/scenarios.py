@@ -17,7 +17,7 @@ from hypothesis.strategies import SearchStrategy
 from campaign.dbt.assertion import assert_dbt_models
 from campaign.errors import CampaignError
 from campaign.lanes.spec import LaneSpec
-from campaign.pytest_plugin.assertion import UNDER_WAY
+from campaign.pytest_plugin.assertion import REASONS_NOT_JUDGED
 from campaign.runs.definitions import ValuesFrom, over_definitions, values_from
 from campaign.runs.plan import seconds_of
 from engines import Adapter
@@ -78,13 +78,13 @@ def counted(scenarios: Iterator[Scenario]) -> Iterator[Scenario]:
     """
     not_judged: list[str] = []
     given = 0
-    UNDER_WAY.set(not_judged)
+    REASONS_NOT_JUDGED.set(not_judged)
     try:
         for scenario in scenarios:
             given += 1
             yield scenario
     finally:
-        UNDER_WAY.set(None)
+        REASONS_NOT_JUDGED.set(None)
     if not_judged:
         reasons = "; ".join(f"{count}: {text}" for text, count in Counter(not_judged).most_common(REASONS))
         told = f"{len(not_judged)} of {given} scenarios were not judged: {reasons}"

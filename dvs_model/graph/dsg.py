@@ -1,22 +1,23 @@
 """Build Adya's Direct Serialization Graph (1999, section 3.1.4), through derivations (DVS paper, section
 4.1).
 
-Who reads a derived version depends on the writers of all versions from which it derives, at any depth. To
-list these edges would be quadratic. So auxiliary vertices stand between transactions, an edge is a path
-through them (see `graph.graph`), and the graph stays linear in the history. The kinds of auxiliary vertices:
+The base versions from which a derived version derives, at any depth, are *behind* it. Who reads a derived
+version depends on the writers of all versions behind it. To list these edges would be quadratic. So there
+are auxiliary vertices between transactions, an edge is a path through them (see `graph.graph`), and the
+graph stays linear in the history. The kinds of auxiliary vertices (`letter` and `changed`: see
+`reading.DerivedWrites`):
 
-- `behind[v]` ("forward"): arcs from the installers of the base versions behind a derived version v, and to
-  the readers of v. These are read dependencies.
-- `missed[v]` ("backward"): arcs from the readers of v, and to the installers of the versions that follow the
-  base versions behind v. These are anti-dependencies.
-- `makers[v]`: arcs to the installers of the base versions behind v. The reading `letter` joins the forward
-  vertex of one version to this vertex of the next.
-- one for each pair of consecutive derived versions that differ in much: from the installers of what only the
-  first has behind it to those of what only the second has. These are write dependencies of the reading
-  `changed`. Where commits come between the writes, a chain of such vertices in the order of the commits.
-  Where two versions differ in little, each pair of installers gets one arc, through whatever derived object
-  first.
-- for each predicate and object two chains along the version order, for predicate dependencies.
+  - `behind[v]` ("forward"): arcs from the installers of the base versions behind a derived version v, and to
+  the readers of v. These are read dependencies. - `missed[v]` ("backward"): arcs from the readers of v, and
+  to the installers of the versions that follow the base versions behind v. These are anti-dependencies. -
+  `makers[v]`: arcs to the installers of the base versions behind v. The reading `letter` joins the forward
+  vertex of one version to this vertex of the next. - one for each pair of consecutive derived versions that
+  differ in many base versions: from the installers of what only the first has behind it to those of what
+  only the second has. These are write dependencies of the reading `changed`. If some of the first committed
+  before some of the second wrote, it is a chain of such vertices in the order of the commits. Two versions
+  that differ in few base versions need no such vertex: each pair of installers gets one arc, by the first
+  derived object that gives them one. - for each predicate and object two chains along the version order, for
+  predicate dependencies.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from dvs_model.graph.reading import DerivedWrites, Reading
 from dvs_model.histories.history import Abort, Commit, Derive, PredicateRead, Read, Version
 
 FEW = 16
-"""Factor up to which tails * heads direct arcs are preferred to tails + heads by auxiliary vertices."""
+"""Direct arcs (tails * heads) are made while they are at most so many times tails + heads by a vertex."""
 
 
 def dsg(facts: Facts, reading: Reading) -> Graph:
@@ -48,9 +49,9 @@ class Construction:
     """A graph under construction.
 
     `behind`, `missed`, `makers`: by derived version its auxiliary vertex of that kind, made on first use.
-    `carried`: by transaction the versions that derive from what it wrote and were made before it ended; only
-    these can it have read itself. `connected`: by base version the base versions to which a direct arc
-    through a derived object leads already.
+    `from_own`: by transaction the versions that derive from what it wrote and were made before it ended; of
+    what derives from its writes, it can have read only these. `connected`: by base version the base versions
+    to which a direct arc through a derived object leads already.
     """
 
     facts: Facts
@@ -59,12 +60,12 @@ class Construction:
     behind: dict[Version, int] = field(default_factory=dict)
     missed: dict[Version, int] = field(default_factory=dict)
     makers: dict[Version, int] = field(default_factory=dict)
-    carried: Mapping[int, set[Version]] = field(init=False)
+    from_own: Mapping[int, set[Version]] = field(init=False)
     connected: dict[Version, set[Version]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.result = Graph(self.facts.committed)
-        self.carried = derived_from_own(self.facts) if self.facts.sources else {}
+        self.from_own = derived_from_own(self.facts) if self.facts.sources else {}
 
     def graph(self) -> Graph:
         """Adds all arcs and returns the graph."""
@@ -105,14 +106,14 @@ class Construction:
         """Adds arcs from the writers that only `before` has behind it to those that only `after` has.
 
         No edge goes to a transaction that had committed before the other one wrote: so a serial run has no G0
-        (docs/notation.md, rule 7). For this, the later ones are entered along a chain, in the order of their
+        (docs/notation.md, rule 7). For this, the writers of `after` are put on a chain, in the order of their
         commits.
         """
         commits, created = self.facts.commits, self.facts.created
         # An unborn version is made before all others.
-        left, entered = difference(before, after, lambda v: created.get(v, -1), self.facts.sources.get)
-        tails = [(node, v) for v in left if (node := self.node(v)) is not None]
-        heads = [(commits[v.txn], v, node) for v in entered if (node := self.node(v)) is not None]
+        removed, added = difference(before, after, lambda v: created.get(v, -1), self.facts.sources.get)
+        tails = [(node, v) for v in removed if (node := self.node(v)) is not None]
+        heads = [(commits[v.txn], v, node) for v in added if (node := self.node(v)) is not None]
         if not tails or not heads:
             return
         if len(tails) * len(heads) <= FEW * (len(tails) + len(heads)):
@@ -152,10 +153,10 @@ class Construction:
         created = self.facts.created
         for tail, version in tails:
             known = self.connected.setdefault(version, set())
-            for commit, entered, head in heads:
-                if entered not in known and commit > created[version] and head != tail:
-                    known.add(entered)
-                    note = Note(None, (version, before, after, entered))
+            for commit, added, head in heads:
+                if added not in known and commit > created[version] and head != tail:
+                    known.add(added)
+                    note = Note(None, (version, before, after, added))
                     self.result.arc(tail, head, Kind.WW, note)
 
     def read(self, number: int, txn: int, version: Version, predicate: str | None) -> None:
@@ -197,7 +198,7 @@ class Construction:
         self.result.arc(
             self.chain(self.behind, version), reader, Kind.WR, Note(number, (), predicate, True, version)
         )
-        if version in self.carried.get(txn, ()):
+        if version in self.from_own.get(txn, ()):
             # What the reader itself wrote gives it no edge, but the other versions behind this one do. Few
             # versions derive from a transaction that has not ended, so this walk is rare.
             for base in self.facts.behind(version):
@@ -249,16 +250,16 @@ class Construction:
 def derived_from_own(facts: Facts) -> dict[int, set[Version]]:
     """Returns by transaction the versions that derive from what it wrote and were made before it ended."""
     derived: dict[int, set[Version]] = {}
-    carried: dict[Version, set[int]] = {}
+    unended: dict[Version, set[int]] = {}
     ended: set[int] = set()
     for event in facts.history.events:
         match event:
             case Derive(_, version, sources):
                 # Writers of base sources, and of what is behind derived sources, that have not ended yet.
                 owners = {source.txn for source in sources if source.obj not in facts.derived}
-                owners = owners.union(*(carried.get(source, ()) for source in sources)) - ended
+                owners = owners.union(*(unended.get(source, ()) for source in sources)) - ended
                 if owners:
-                    carried[version] = owners
+                    unended[version] = owners
                     for owner in owners:
                         derived.setdefault(owner, set()).add(version)
             case Commit(txn) | Abort(txn):

@@ -10,7 +10,7 @@ from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTab
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.operations.own_functions import OwnFunctions
 from dynamic_tables.operations.reading import sources_now
-from dynamic_tables.operations.tables import Below
+from dynamic_tables.operations.tables import PlanInputs
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.reading.text.current_time import text_reads_time
 from dynamic_tables.reading.text.text import read_text
@@ -19,18 +19,18 @@ from dynamic_tables.store.port import TextAnalyzer
 
 
 class Binding(OwnFunctions):
-    """An account that binds the queries of its tables, each once for each state of what is below it."""
+    """An account that binds the queries of its tables, anew only when what a plan depends on changes."""
 
     def refreshing(self, table: DynamicTable) -> Refreshing:
         """Returns a refresh of one table alone, not yet run. Raises DefinitionError: a source was dropped."""
         definitions = self.store.definitions()
         table = replace(table, sources=sources_now(table, definitions))
-        sources, below = self._below(table)
+        sources, inputs = self._plan_inputs(table)
         known = self.bound.get(table.name)
-        if known is None or known[0] != below:
+        if known is None or known[0] != inputs:
             if known is not None:
                 self.plans.forget()
-            known = (below, *self._read(table, definitions))
+            known = (inputs, *self._read(table, definitions))
             self.bound[table.name] = known
         _, bound, columns = known
         if table.incremental and bound is None:
@@ -40,7 +40,7 @@ class Binding(OwnFunctions):
                 f"the query of {table.name} has other columns now, which would change its frozen part; "
                 f"create another table with backfill_from={table.name!r}"
             )
-        expanded = fingerprint(below[0], columns, sources.values()) + str(below[1][-1])
+        expanded = fingerprint(inputs[0], columns, sources.values()) + str(inputs[1][-1])
         keeps_state = table.incremental and not table.frozen_where
         state = hidden_columns(bound, self.rules) if keeps_state else ()
         return Refreshing(
@@ -50,12 +50,12 @@ class Binding(OwnFunctions):
             store=self.store,
             plans=self.plans,
             protocol=self.protocol,
-            reads_time=any(map(text_reads_time, below[0])),
+            reads_time=any(map(text_reads_time, inputs[0])),
             took=self.store.journal.poll().of(table.name).took,
         )
 
-    def _below(self, table: DynamicTable) -> tuple[dict[str, BaseTable | DynamicTable], Below]:
-        """Returns the sources of a table, and the state of what is below: the query is bound once for each.
+    def _plan_inputs(self, table: DynamicTable) -> tuple[dict[str, BaseTable | DynamicTable], PlanInputs]:
+        """Returns the sources of a table, and what its plan depends on: a plan is made once for each value.
 
         A view or the columns of a source may change after the table was created.
 

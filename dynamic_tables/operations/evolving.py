@@ -19,7 +19,7 @@ from dynamic_tables.operations.groups import ensure_in_order
 from dynamic_tables.operations.reading import ensure_acyclic, reaches
 from dynamic_tables.operations.renaming import all_renamed, naming
 from dynamic_tables.operations.rights import allowed, allowed_back
-from dynamic_tables.operations.tables import AccountTables, ensure_at_rest
+from dynamic_tables.operations.tables import AccountTables, ensure_not_moving
 from dynamic_tables.reading.text.text import renamed_text
 from dynamic_tables.store.port import Action
 
@@ -38,7 +38,7 @@ class Evolving(Binding):
         """
         with self.lock:
             definition, new_name = self.existing(name), self.new_name(new_name)
-            ensure_at_rest(self.store.journal.poll(), definition.name)
+            ensure_not_moving(self.store.journal.poll(), definition.name)
             _ensure_own(self, definition)
             # Others may read a table of the new name.
             _ensure_named(self, {definition.name: new_name})
@@ -54,7 +54,7 @@ class Evolving(Binding):
             first, second = self.existing(name), self.existing(other)
             if first.name == second.name:
                 raise DefinitionError(f"{first.name} cannot be swapped with itself")
-            ensure_at_rest(self.store.journal.poll(), first.name, second.name)
+            ensure_not_moving(self.store.journal.poll(), first.name, second.name)
             for each in (first, second):
                 _ensure_own(self, each)
                 _ensure_no_cycle(self, each, (second if each is first else first).name)

@@ -15,7 +15,7 @@ from dynamic_tables.definition import Definition, DynamicTable
 from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
 from dynamic_tables.journal.events import Event, Moved, Moving, Renamed
 from dynamic_tables.journal.state import Operations
-from dynamic_tables.operations.tables import AccountTables, ensure_at_rest
+from dynamic_tables.operations.tables import AccountTables, ensure_not_moving
 from dynamic_tables.store.port import NamingStore
 from dynamic_tables.store.transactions.owner import is_gone
 
@@ -101,7 +101,7 @@ def _planned(account: AccountTables, store: NamingStore, moves: Sequence[tuple[D
 
 
 def _begun(moving: Moving, state: Operations) -> Moving:
-    ensure_at_rest(state, *(name for move in moving.moves for name in move[:2]))
+    ensure_not_moving(state, *(name for move in moving.moves for name in move[:2]))
     return moving
 
 

@@ -1,4 +1,8 @@
-"""The tables of an account: the state of it, and what can be asked of it; all operations are above this."""
+"""The state of an account, and the questions that its operations ask of it.
+
+`AccountTables` is the base of the classes in this folder, each of which adds operations; `Account` has them
+all.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +28,19 @@ from dynamic_tables.store.port import Store
 from dynamic_tables.store.transactions.owner import this_process
 from dynamic_tables.turn import Turn
 
-Below = tuple[tuple[str, ...], tuple[object, ...]]
-"""What the plan of a query depends on: the texts of query and views; the sources, and the columns it gave."""
+PlanInputs = tuple[tuple[str, ...], tuple[object, ...]]
+"""What the plan of a query depends on: the texts of query and views; its sources and former columns."""
 
 
 @dataclass(slots=True, kw_only=True)
 class AccountTables:
     """The state of an account.
 
-    `rules` and `protocol` are the algebra and the steps of a refresh; tests replace parts of them. `role`:
-    who uses it, for privileges. `process`: its name in the journal. `minimum_lag`: the least target lag that
-    it takes, in microseconds. `rhythm` and `failure_rule`: when tables are refreshed, and when no more.
-    `bound`: by table its plan and columns, and what these depend on.
+    `rules`: how changes are computed; `protocol`: the steps of a refresh. Tests replace parts of both.
+    `role`: who uses the account, for privileges. `process`: the name of this process in the journal.
+    `minimum_lag`: the least target lag that a table may have, in microseconds. `rhythm`: when tables are
+    refreshed; `failure_rule`: after which failures no more. `bound`: by table its plan and columns, after
+    what these depend on.
     """
 
     store: Store
@@ -47,7 +52,7 @@ class AccountTables:
     minimum_lag: int = 1
     rhythm: Rhythm = field(default_factory=Rhythm)
     failure_rule: FailureRule = RULE
-    bound: dict[str, tuple[Below, BoundQuery | None, Columns]] = field(default_factory=dict)
+    bound: dict[str, tuple[PlanInputs, BoundQuery | None, Columns]] = field(default_factory=dict)
     plans: Plans = field(init=False)
     lock: Turn = field(init=False)
 
@@ -78,7 +83,7 @@ class AccountTables:
     def new_name(self, name: str) -> str:
         """Returns a name in lower case. Raises DefinitionError: it is in use, or no name."""
         new = checked_name(name)
-        ensure_at_rest(self.store.journal.poll(), new)
+        ensure_not_moving(self.store.journal.poll(), new)
         if new in self.store.definitions():
             raise DefinitionError(f"{name} exists already; drop it first or take another name")
         return new
@@ -100,14 +105,17 @@ class AccountTables:
         return self.with_upstream((table.name,), groups=False)[:-1]
 
     def decide(self, table: DynamicTable, timestamp: int) -> None:
-        """Decides what a data timestamp stands for, before a refresh to it. Raises RefreshFailed."""
+        """Decides, before a refresh to a data timestamp, which versions of base tables it means (a tick).
+
+        Raises RefreshFailed: that is not possible.
+        """
         try:
             self.store.decide(timestamp)
         except StoreError as error:
             raise RefreshFailed(table.name, timestamp, str(error)) from error
 
     def oldest(self, table: DynamicTable) -> int | None:
-        """Returns the oldest data timestamp at which all base tables below a table exist."""
+        """Returns the oldest data timestamp at which all base tables below a table exist, if it has any."""
         definitions = self.store.definitions()
         below = (*self.upstream(table), table)
         sources = {source for each in below for source in sources_now(each, definitions)}
@@ -152,7 +160,7 @@ class AccountTables:
         self.plans.forget()
 
     def discard(self, table: DynamicTable) -> None:
-        """Removes a dynamic table that could not be made; `undrop` brings back what was dropped before it."""
+        """Removes a dynamic table whose creation failed; `undrop` brings back the one dropped before it."""
         self.store.drop(table, for_good=True)
         dropped = Dropped(at=self.clock.now(), by=self.process, table=table.name, for_good=True)
         self.store.journal.add(dropped)
@@ -182,8 +190,11 @@ class AccountTables:
 
 def with_lag(table: DynamicTable, operations: Operations) -> DynamicTable:
     """Returns a definition with the target lag that was set last."""
-    lag = operations.of(table.name).lag
-    return table if lag is None else replace(table, target_lag=lag[0])
+    match operations.of(table.name).lag:
+        case (lag,):
+            return replace(table, target_lag=lag)
+        case _:
+            return table
 
 
 def graph_of(definitions: Mapping[str, Definition], operations: Operations) -> Graph:
@@ -209,10 +220,10 @@ def _readable(definitions: Mapping[str, Definition], name: str) -> Definition | 
         return None
 
 
-def ensure_at_rest(state: Operations, *names: str) -> None:
-    """Raises StoreError: one of some names is about to belong to another table, or to none.
+def ensure_not_moving(state: Operations, *names: str) -> None:
+    """Raises StoreError: a process is renaming a table from, or to, one of these names.
 
-    A command that names it would concern one table in the folder, and another one in the journal.
+    Until it ends, the name may mean one table in the folder and another one in the journal.
     """
     for moving, _ in state.moving.values():
         for name in names:

@@ -1,4 +1,7 @@
-"""The settings of a session: sized to this machine, Spark's own, or made for thousands of tiny refreshes."""
+"""Presets of Spark's settings: sized to this machine, Spark's own, or made for thousands of tiny refreshes.
+
+`launch` starts the JVM and opens sessions with them.
+"""
 
 import os
 from collections.abc import Mapping
@@ -10,10 +13,9 @@ class Settings(Enum):
     """The presets of a session's settings.
 
     SIZED: for tables of any size on this machine. STOCK: Spark's defaults, as clusters run. TUNED: for many
-    refreshes of tiny tables. LASTING: as TUNED for a session of many minutes; slower in its first two
-    minutes, faster afterwards.
-    TUNED and LASTING interpret queries on one partition, which is another code path of Spark: evidence from
-    them alone is no evidence about production.
+    refreshes of tiny tables. LASTING: as TUNED, for a session of many minutes: slower than it in the first
+    two minutes, faster afterwards. TUNED and LASTING interpret queries on one partition, which is another
+    code path of Spark: evidence from them alone is no evidence about production.
     """
 
     SIZED = "sized"
@@ -35,7 +37,7 @@ DELTA_SESSION: Mapping[str, str] = {
 }
 """The settings of every session, whatever its preset."""
 
-_TINY: Mapping[str, str] = {
+_TUNED: Mapping[str, str] = {
     # Each query text is new, so compiled code would be used once: interpreting is 1.8 times faster.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -78,8 +80,8 @@ _SIZED: Mapping[str, str] = {
 RUNTIME: Mapping[Settings, Mapping[str, str]] = {
     Settings.SIZED: _SIZED,
     Settings.STOCK: {},
-    Settings.TUNED: _TINY,
-    Settings.LASTING: _TINY,
+    Settings.TUNED: _TUNED,
+    Settings.LASTING: _TUNED,
 }
 """Spark SQL settings by preset; sessions of one JVM may have different ones."""
 
@@ -111,9 +113,10 @@ FILES: Mapping[Settings, Mapping[str, str]] = {
 
 
 def s3_settings(env: Mapping[str, str]) -> Mapping[str, str]:
-    """Returns where Hadoop's S3A finds a server that is not Amazon's, by the variables of Amazon's own tools.
+    """Returns the settings by which Hadoop's S3A finds a server that is not Amazon's; none if none is set.
 
-    AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, and AWS_REGION. The credentials S3A finds by itself.
+    The variables are those of Amazon's own tools: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, and AWS_REGION.
+    S3A finds the credentials by itself.
     """
     endpoint = env.get("AWS_ENDPOINT_URL_S3") or env.get("AWS_ENDPOINT_URL")
     if not endpoint:

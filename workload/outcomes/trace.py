@@ -1,4 +1,7 @@
-"""What a run of a scenario did, as seen from outside the engine: a sequence of events in run order."""
+"""The record of a run of a scenario, as seen from outside the engine: its events, in the order of the run.
+
+A driver (`engines`) writes it, and the judge (`campaign.judging`, `oracle`) reads it.
+"""
 
 from __future__ import annotations
 
@@ -65,10 +68,10 @@ class RefreshError(Enum):
     """The engine's own validations refused the change set."""
 
     FAILED = "failed"
-    """The refresh raised: the query, the engine, or the platform."""
+    """An error ended the refresh: one of the query, the engine, or the platform."""
 
     BROKEN = "broken"
-    """The engine raised an error that is none of its own: it is at fault, whatever the query does."""
+    """The engine raised an error that is none of its own classes: its mistake, whatever the query is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,8 @@ class Refreshed:
     computed, before any validation; None where the action computes none. `fresh`: the ids and rows a fresh
     initialization at this timestamp gives, where the run computed them. `counted`: what the engine's record
     says of the change set; None where it says nothing. `state`: hidden columns, compared where `fresh` is.
-    `branches`: those of the engine's rules that it took for the first time. Times are logical microseconds.
+    `branches`: the branches of the engine's rules that no refresh before it took. Times are logical
+    microseconds.
     """
 
     step: int
@@ -174,7 +178,7 @@ class RefreshRefused:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A definition or refresh that the engine declares as unsupported; this is a gap, not a failure."""
+    """The engine says that it does not support a definition or refresh: a gap, not a failure."""
 
     step: int
     name: str
@@ -199,7 +203,7 @@ Event = SourceWritten | Created | Redefined | Refreshed | RefreshRefused | ReadD
 
 
 class Shown(Enum):
-    """What an engine may show besides contents; checks that need something not shown are not made."""
+    """What an engine may show besides contents; checks that need what it does not show are not made."""
 
     COLUMNS = "columns"
     ROW_IDS = "row ids"
@@ -213,7 +217,7 @@ EVERYTHING = frozenset(Shown)
 
 
 class Disturbance(Enum):
-    """What really happened between two calls of the engine's storage."""
+    """What a scenario asked for and what did happen, between two calls of the engine's storage."""
 
     COMMIT = "commit during a refresh"
     KILL = "refresh killed"

@@ -1,7 +1,8 @@
-"""Queries that ON of an outer join has: `r LEFT JOIN s ON r.k = s.k AND EXISTS (SELECT 1 FROM t ..)`.
+"""Moves a condition of one side of an outer join into ON: `ON r.k = s.k AND EXISTS (SELECT 1 FROM t ..)`.
 
-Where a side without preserved rows is a block of its own, `(SELECT s.k AS x FROM s ..) g`, the condition of
-that block may stand in ON as well: no row of the other side is lost by it.
+The padded side is the one whose columns are NULL where a row has no partner: the right one of a LEFT JOIN. In
+`r LEFT JOIN (SELECT .. FROM s WHERE c) g ON ..` a condition c of the padded side may be in g or in ON: the
+rows are the same. So `writer` can write such a query in a second way.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from workload import query as ir
 from workload.sql.scalars import ScalarJoin, scalar_join
 
 PADDED = {ir.JoinKind.LEFT: "right", ir.JoinKind.RIGHT: "left"}
-"""The side of an outer join that may have no row beside one of the other side."""
+"""The padded side of an outer join; a full join pads both, so that nothing can be moved."""
 
 
 def membership_in_on(join: ir.Join) -> tuple[ir.Join, ir.Join] | None:
-    """Returns an outer join without a membership of one side, and the membership as a condition of ON.
+    """Returns an outer join without the semi or anti join of its padded side, and that join by itself.
 
-    A side `(SELECT s.k AS x FROM s SEMI JOIN t ON s.k = t.k) g` is `(SELECT s.k AS x FROM s) g` where
-    `g SEMI JOIN t ON g.x = t.k` has the row. None: the side is another one.
+    The side `(SELECT s.k AS x FROM s SEMI JOIN t ON s.k = t.k) g` becomes `(SELECT s.k AS x FROM s) g`, and
+    the join for ON is `g SEMI JOIN t ON g.x = t.k`. None: the padded side has no such form.
     """
     side = _padded(join)
     match side:
@@ -38,7 +39,7 @@ def membership_in_on(join: ir.Join) -> tuple[ir.Join, ir.Join] | None:
     ):
         return None
     assert member.on is not None, "only CROSS has no condition"
-    on = _over(member.on, shown)
+    on = _renamed(member.on, shown)
     if _reads(on, member.left.alias):
         return None
     plain = ir.Derived(ir.Select(block.items, member.left), alias)
@@ -46,10 +47,11 @@ def membership_in_on(join: ir.Join) -> tuple[ir.Join, ir.Join] | None:
 
 
 def value_in_on(join: ir.Join) -> tuple[ir.Join, ir.Expr, ScalarJoin] | None:
-    """Returns an outer join without a condition of one side that reads a scalar subquery, and both.
+    """Returns an outer join without the condition of its padded side, the condition, and its scalar subquery.
 
-    A side `(SELECT s.k AS x FROM s CROSS JOIN (SELECT MAX(..) AS m ..) v WHERE s.k = v.m) g` is
-    `(SELECT s.k AS x FROM s) g` with `g.x = v.m` in ON. None: the side is another one.
+    The side `(SELECT s.k AS x FROM s CROSS JOIN (SELECT MAX(..) AS
+    m ..) v WHERE s.k = v.m) g` becomes `(SELECT s.k AS x FROM s) g`; the condition is `g.x = v.m`. None: the
+    padded side has no such form.
     """
     match _padded(join):
         case ir.Derived(ir.Select(source=ir.Join(kind=ir.JoinKind.CROSS), where=ir.Call()) as block, alias):
@@ -63,14 +65,14 @@ def value_in_on(join: ir.Join) -> tuple[ir.Join, ir.Expr, ScalarJoin] | None:
     if shown is None or block != ir.Select(block.items, block.source, block.where):
         return None
     assert block.where is not None, "it is a call"
-    on = _over(block.where, shown)
+    on = _renamed(block.where, shown)
     if _reads(on, found.left.alias):
         return None
     return _with(join, ir.Derived(ir.Select(block.items, found.left), alias)), on, found
 
 
 def _padded(join: ir.Join) -> ir.Relation | None:
-    """Returns the side of an outer join that may have no row; None for another join."""
+    """Returns the padded side of an outer join; None for a join of another kind."""
     if join.on is None or join.kind not in PADDED:
         return None
     return join.right if PADDED[join.kind] == "right" else join.left
@@ -81,7 +83,7 @@ def _with(join: ir.Join, side: ir.Relation) -> ir.Join:
 
 
 def _shown(block: ir.Select, alias: str) -> Mapping[ir.Expr, ir.Expr] | None:
-    """Returns what a block shows of its columns, by these; None: it shows something else, or one twice."""
+    """Returns the output that shows each column; None: an output is computed, or a column is shown twice."""
     shown: dict[ir.Expr, ir.Expr] = {
         item.expr: ir.ColumnRef(alias, item.name, item.expr.type)
         for item in block.items
@@ -90,7 +92,7 @@ def _shown(block: ir.Select, alias: str) -> Mapping[ir.Expr, ir.Expr] | None:
     return shown if len(shown) == len(block.items) else None
 
 
-def _over(condition: ir.Expr, shown: Mapping[ir.Expr, ir.Expr]) -> ir.Expr:
+def _renamed(condition: ir.Expr, shown: Mapping[ir.Expr, ir.Expr]) -> ir.Expr:
     return ir.changed(condition, lambda each: shown.get(each) if isinstance(each, ir.ColumnRef) else None)
 
 

@@ -1,4 +1,4 @@
-"""`dvs protocol read-committed`: a script of a few lines, run statement by statement, or in every order."""
+"""`dvs protocol read-committed`: runs a script of a few statements as it is written, or in every order."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from protocols.read_committed.script import Script
 
 
-DRAWN = 100
-"""Orders with DDL that `--explore` draws."""
+DDL_ORDERS = 100
+"""Random orders, with DDL put into the sessions, that `--explore` runs besides."""
 
 
 @click.command("read-committed")
@@ -85,7 +85,7 @@ def _once(script: Script, rules: Rules, as_json: bool) -> ExitCode:
     named = anomalies(done.history)
     if as_json:
         print_json(document_of(done, checked, named))
-        return _code_of(done, checked)
+        return _status_of(done, checked)
     show(done)
     click.echo(f"\n{render(done.history)}\n")
     for name, txns in named.items():
@@ -96,28 +96,27 @@ def _once(script: Script, rules: Rules, as_json: bool) -> ExitCode:
     if not commits(done):
         click.echo("undecided: no transaction commits, so the levels say nothing")
     click.echo(f"levels that hold: {', '.join(held) or 'none'}; PL-2 {levels_of(checked)['PL-2']}")
-    return _code_of(done, checked)
+    return _status_of(done, checked)
 
 
-def _code_of(done: Run, checked: Checked) -> ExitCode:
+def _status_of(done: Run, checked: Checked) -> ExitCode:
     from campaign.protocols.read_committed import commits
 
     if done.broken:
         return ExitCode.FAILED
-    return _code(levels_of(checked)) if commits(done) else ExitCode.UNKNOWN
+    return _status(levels_of(checked)) if commits(done) else ExitCode.UNKNOWN
 
 
-def _code(levels: Mapping[str, str]) -> ExitCode:
+def _status(levels: Mapping[str, str]) -> ExitCode:
     return {"holds": ExitCode.OK, "violated": ExitCode.FAILED}.get(levels["PL-2"], ExitCode.UNKNOWN)
 
 
 def _explored(script: Script, rules: Rules, most: int, as_json: bool) -> ExitCode:
     from campaign.protocols.read_committed import explore, explore_ddl
 
-    found, drawn = explore(script, rules, most), explore_ddl(script, rules, DRAWN)
+    found, drawn = explore(script, rules, most), explore_ddl(script, rules, DDL_ORDERS)
     broken = {**drawn, **found.broken}
     if as_json:
-        first = {name: document_of(*each) for name, each in found.first.items()}
         document: OrdersDocument = {
             "orders": found.orders,
             "complete": found.complete,
@@ -126,28 +125,29 @@ def _explored(script: Script, rules: Rules, most: int, as_json: bool) -> ExitCod
                 {
                     "name": name,
                     "orders": found.counts[name],
-                    "transactions": list(each[2][name]),
-                    **first[name],
+                    "transactions": list(named[name]),
+                    **document_of(run, checked, named),
                 }
-                for name, each in found.first.items()
+                for name, (run, checked, named) in found.first.items()
             ],
-            "with_ddl": DRAWN,
+            "with_ddl": DDL_ORDERS,
             "broken": list(broken),
         }
         print_json(document)
     else:
         rest = "" if found.complete else f" (the first {most:,}; there are more)"
         click.echo(f"{found.orders:,} orders of the statements{rest}")
-        for name, (done, _, named) in found.first.items():
+        for name, (run, _, named) in found.first.items():
             click.echo(
                 f"\n{name}: in {found.counts[name]:,} orders, {transactions_of(named[name])} in the shortest:"
             )
-            show(done)
+            show(run)
         for law, run in broken.items():
             click.echo(f"\na step is wrong: {law}")
             show(run)
         held = [level for level, verdict in found.levels.items() if verdict == "holds"]
         click.echo(f"\nin every order holds: {', '.join(held) or 'no level'}")
-        click.echo(f"{DRAWN} orders with DDL drawn into them: {'see above' if drawn else 'each step as due'}")
-    code = ExitCode.FAILED if broken else _code(found.levels)
+        result = "see above" if drawn else "each step as due"
+        click.echo(f"{DDL_ORDERS} orders with DDL drawn into them: {result}")
+    code = ExitCode.FAILED if broken else _status(found.levels)
     return ExitCode.UNKNOWN if code is ExitCode.OK and not found.complete else code

@@ -17,12 +17,13 @@ from workload.outcomes.decision import Decision
 def groups(runs: int, seed: int, as_json: bool) -> ExitCode:
     """Two dynamic tables over sources that one transaction writes, and readers of both.
 
-    Random runs of the engine in memory, recorded as histories. Without a group, and with weaker ones, some
-    readers see read skew; with repeatable_read none does. Exit status 0: so it is; 1: it is not; 3: too few
-    runs to see read skew where it is possible.
+    Random runs of the engine in memory, recorded as histories. Without a group, and with groups of weaker
+    isolation, some readers see read skew; with repeatable_read none does. Exit status 0: that is what the
+    runs show; 1: it is not; 3: too few runs to see read skew where it is possible.
     """
     from campaign.verify.coherence import Setting, decision_of, search
 
+    # The factor keeps the runs of one seed apart from those of the next.
     seeds = [seed * 1_000_003 + number for number in range(runs)]
     found = [search(setting, seeds) for setting in Setting]
     if as_json:

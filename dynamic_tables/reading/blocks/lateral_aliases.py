@@ -1,4 +1,4 @@
-"""Outputs that later items of one select list name: `SELECT a * 2 AS b, b + 1 AS c`."""
+"""Replaces names of earlier outputs in a select list: `SELECT a * 2 AS b, b + 1 AS c` reads `(a * 2) + 1`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from dynamic_tables.reading.values.scope import Scope
 
 
 def with_lateral_aliases(node: exp.Select, scope: Scope) -> exp.Select:
-    """Returns a block in which no item names an output of an earlier item: its expression stands instead.
+    """Returns a block whose items read FROM alone: earlier outputs are replaced by their expressions.
 
-    As in Spark a column of FROM comes first, and neither an aggregate nor a window reads an output. A name of
-    two outputs, and one of an output that is made by `explode`, is left as it is: then the name is unknown.
+    As in Spark, a column of FROM wins over an output of the same name, and neither an aggregate nor a window
+    reads an output. A name that two outputs have, or that `explode` makes, is not replaced; binding the item
+    then fails, because FROM has no such column.
     """
     inputs = {name.lower() for name, _ in scope.visible}
     aliases = [item.alias.lower() for item in node.expressions if isinstance(item, exp.Alias)]
-    if not any(_named(item, inputs, aliases) for item in node.expressions):
+    if not any(_columns_of_outputs(item, inputs, aliases) for item in node.expressions):
         return node
     node = node.copy()
     meanings: dict[str, exp.Expr] = {}
     for item in node.expressions:
-        for column in _named(item, inputs, list(meanings)):
+        for column in _columns_of_outputs(item, inputs, list(meanings)):
             column.replace(exp.paren(meanings[column.name.lower()].copy(), copy=False))
         if isinstance(item, exp.Alias) and not exploding(item.this):
             name = item.alias.lower()
@@ -31,8 +32,8 @@ def with_lateral_aliases(node: exp.Select, scope: Scope) -> exp.Select:
     return node
 
 
-def _named(item: exp.Expr, inputs: set[str], aliases: list[str]) -> list[exp.Column]:
-    """Returns the columns of an item that can only be outputs."""
+def _columns_of_outputs(item: exp.Expr, inputs: set[str], aliases: list[str]) -> list[exp.Column]:
+    """Returns the columns of an item that can only mean an output: FROM has none of that name."""
     return [
         column
         for column in item.find_all(exp.Column)
