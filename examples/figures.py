@@ -45,7 +45,7 @@ def _scripted(name: str) -> History:
 
 
 def _bank(fault: str) -> History:
-    """The bank of document 003, resolved with a mistake."""
+    """The bank of McSherry's article, resolved with a mistake."""
     intents = intents_of(list(BANK))
     return history_of(intents, resolve(intents, clauses=INTENT_FAULTS[fault].model).to_rollback)
 

@@ -1,4 +1,4 @@
-"""Mistakes in the view `to_rollback` (document 003): one clause of its definition each."""
+"""Planted mistakes in the view `to_rollback` of `protocols.data_plane`: one clause of its definition each."""
 
 from __future__ import annotations
 

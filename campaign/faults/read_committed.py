@@ -1,4 +1,4 @@
-"""Mistakes in the model of read committed (document 002)."""
+"""Planted mistakes in the model of `protocols.read_committed`, for `dvs protocol read-committed --fault`."""
 
 from __future__ import annotations
 

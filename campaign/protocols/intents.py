@@ -1,4 +1,4 @@
-"""Random intents, resolved and compared with transactions that run one after the other (document 003)."""
+"""Compares random intents, resolved by `protocols.data_plane`, with transactions one after the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every order of the statements of a script, judged (document 002)."""
+"""Runs every order of the statements of a script on `protocols.read_committed`, and judges each history."""
 
 from __future__ import annotations
 

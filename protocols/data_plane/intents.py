@@ -1,4 +1,4 @@
-"""Intents: what a transaction has read, and what it would write if that still holds (document 003)."""
+"""Intents: what a transaction has read, and what it would write if that still holds."""
 
 from __future__ import annotations
 

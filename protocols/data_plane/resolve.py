@@ -1,4 +1,4 @@
-"""The view `to_rollback` as the fixpoint of the article, and the view `store` (document 003)."""
+"""The view `to_rollback`, computed as the fixpoint of McSherry's article, and the view `store`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The article's garbage collection: rows of `intents` that no result depends on any more (document 003).
+"""The garbage collection of McSherry's article: rows of `intents` that no result depends on any more.
 
 Rows are named by id and key, as the article's appendix corrects it: a row comparison never matches a NULL
 value. What may go is found with one largest id by key, not with a self join (the appendix's aggregates).

@@ -1,4 +1,4 @@
-"""Intents to resolve: the article's own, its bank, and random ones."""
+"""Intents to resolve: the workload and the bank of McSherry's article, and random ones."""
 
 from __future__ import annotations
 

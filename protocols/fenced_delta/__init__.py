@@ -1,1 +1,1 @@
-"""Fenced snapshot isolation on Delta (document 004): a change is pinned to the version that was read."""
+"""Fenced snapshot isolation on Delta, after duckrun: a change is pinned to the version that was read."""

@@ -1,4 +1,7 @@
-"""The two tables of document 004: which writes fail after which commits of others."""
+"""The two tables of duckrun's page on snapshot isolation: which writes fail after which commits of others.
+
+The tests of the writers (`tests/e2e/test_fenced_delta.py`) expect what stands here.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from enum import Enum
 
 
 class Operation(Enum):
-    """A write, as the document names it."""
+    """A write, as duckrun names it."""
 
     DELETE = "delete"
     UPDATE = "update"

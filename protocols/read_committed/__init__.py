@@ -1,1 +1,4 @@
-"""Read committed with statement snapshots and partition locks, as an executable model (document 002)."""
+"""Read committed with statement snapshots and partition locks, as an executable model.
+
+After Snowflake's page on transactions (docs/protocols.md).
+"""

@@ -1,7 +1,8 @@
-"""The model of document 002: sessions run statements; each sees what was committed before it began.
+"""The model of read committed: sessions run statements; each sees what was committed before it began.
 
-What the document leaves open is decided so: a statement that waited for a lock still sees what was committed
-when it began (`docs/protocols.md`); a row that another transaction has deleted meanwhile is not written.
+Where Snowflake's page leaves something open, docs/protocols.md says what is decided: a statement that waited
+for a lock still sees what was committed when it began; a row that another transaction has deleted meanwhile
+is not written.
 """
 
 from __future__ import annotations

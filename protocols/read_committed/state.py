@@ -10,10 +10,10 @@ from protocols.read_committed.rows import Value
 from protocols.read_committed.script import Statement
 
 LOCK_TIMEOUT = 43_200
-"""Seconds that a statement waits for a lock by default (document 002)."""
+"""Seconds that a statement waits for a lock by default, as in Snowflake."""
 
 IDLE = 4 * 3_600
-"""Seconds after which an open transaction without a statement is rolled back (document 002)."""
+"""Seconds after which an open transaction without a statement is rolled back, as in Snowflake."""
 
 
 @dataclass(frozen=True, slots=True)

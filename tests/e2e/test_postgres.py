@@ -1,4 +1,4 @@
-"""Scripts on a real PostgreSQL beside the model of read committed (document 002)."""
+"""Scripts on a real PostgreSQL beside the model of read committed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dvs protocol data-plane`: intents are rows, and which of them commit is a view."""
+"""`dvs protocol data-plane`: transactions state their intents as rows; a view says which of them commit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHOWN = 12
     type=click.Choice(["bank", "article", "random"]),
     default="bank",
     show_default=True,
-    help="bank: the nine transactions of the article; article: its 10,000; random: many small sets.",
+    help="bank: nine transactions of McSherry's article; article: its 10,000; random: many small sets.",
 )
 @click.option(
     "--intents",

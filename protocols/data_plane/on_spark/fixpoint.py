@@ -1,4 +1,4 @@
-"""`to_rollback` of a batch of intents, computed with DataFrames (document 003)."""
+"""`to_rollback` of a batch of intents, computed with DataFrames."""
 
 from __future__ import annotations
 

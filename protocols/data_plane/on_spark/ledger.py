@@ -1,4 +1,4 @@
-"""Intents, store and fates of transactions as Delta tables, resolved epoch by epoch (document 003)."""
+"""Intents, store and fates of transactions as Delta tables, resolved epoch by epoch."""
 
 from __future__ import annotations
 

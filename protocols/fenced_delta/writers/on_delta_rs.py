@@ -1,4 +1,4 @@
-"""Fenced and unfenced writes of real Delta tables with delta-rs (document 004).
+"""Fenced and unfenced writes of real Delta tables with delta-rs, for programs of users (docs/protocols.md).
 
 Every commit states the version that its writer had read, as `dvsReadVersion`, so that `dvs check` can judge
 the log of the table. A writer that says which versions of other tables it has read (`reads`, by the names of
@@ -28,7 +28,7 @@ def _commit_properties(version: int, reads: Reads, retries: int | None = None) -
 
 
 class Handle:
-    """A table as it was when the handle was taken: the document's stand-in for BEGIN TRAN.
+    """A table as it was when the handle was taken: what duckrun has for BEGIN TRAN.
 
     `delete`, `update` and `merge` are pinned to that version, and raise CommitFailedError if a conflicting
     commit has landed since. After a success the handle stands for the newest version, so that it never fails

@@ -1,4 +1,4 @@
-"""Fenced writes of real Delta tables with Spark (document 004): what Spark has no API for.
+"""Fenced writes of real Delta tables with Spark, which has no API for them (docs/protocols.md).
 
 Delete, update and merge of Spark read the newest version when they run: a read before them is not fenced.
 Here a transaction of Delta begins at the version that was read and counts as having read the whole table: any

@@ -1,4 +1,4 @@
-"""The model of read committed, sentence by sentence of document 002."""
+"""The model of read committed, sentence by sentence of Snowflake's page on transactions."""
 
 from __future__ import annotations
 
