@@ -14,7 +14,7 @@ from dynamic_tables.definition import (
     View,
     fingerprint,
 )
-from dynamic_tables.differentiate.registry import Rules, algebra, ensure_supported, time_outside
+from dynamic_tables.differentiate.registry import Rules, ensure_supported, stored_groups, time_outside
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.frozen import checked_condition, first_of_all
 from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map, holds_variant
@@ -274,7 +274,7 @@ def ensure_frozen_stays(old: DynamicTable, new: DynamicTable) -> None:
 
 def hidden_columns(query: BoundQuery | None, rules: Rules) -> Columns:
     """Returns the hidden columns of an incremental table over a query."""
-    known = None if query is None else algebra(query, rules)
+    known = None if query is None else stored_groups(query, rules)
     return () if known is None else known.state
 
 

@@ -14,9 +14,9 @@ from dynamic_tables.differentiate.differentiation import At, Differentiation, op
 from dynamic_tables.differentiate.registry import (
     RULES,
     Rules,
-    algebra,
     change_plan,
     ensure_supported,
+    stored_groups,
     time_outside,
 )
 from dynamic_tables.errors import DefinitionError, UnsupportedError
@@ -116,7 +116,7 @@ def explain(
         reason = reason or (None if first is None else str(first))
         _check_frozen(bound, frozen_where, rules, type_of, incremental=reason is None)
     # Of a frozen group hidden columns would not follow its rows.
-    known = None if reason or frozen_where else algebra(bound, rules)
+    known = None if reason or frozen_where else stored_groups(bound, rules)
     return Explanation(
         incremental=reason is None,
         reason=reason,

@@ -1,4 +1,4 @@
-"""Faults in aggregates that are maintained from the table's own contents (`differentiate.algebraic`)."""
+"""Faults in aggregates that are maintained from the table's own contents (`differentiate.stored_groups`)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from functools import partial
 from campaign.faults.fault import in_rules, part_fault
 from campaign.faults.pieces import equal, rewritten
 from dynamic_tables.differentiate.accumulators import ROWS, ZERO, Accumulator, old_of, or_zero
-from dynamic_tables.differentiate.algebraic import Algebra, algebra_of
 from dynamic_tables.differentiate.differentiation import At, Differentiation
+from dynamic_tables.differentiate.stored_groups import StoredGroups, stored_groups_of
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, replace_columns
 from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.nodes import BoundQuery, Plan, children, children_first, rebuilt
 from dynamic_tables.plan.types import BIGINT, BOOLEAN
 from workload.outcomes.results import Check
 
-Maintained = Callable[[BoundQuery], Algebra | None]
+Maintained = Callable[[BoundQuery], StoredGroups | None]
 
 
 class NeverComputedAnew(Accumulator):
@@ -85,8 +85,8 @@ class CountNeverFalls(Accumulator):
 def of_kind(kind: type[Accumulator]) -> Maintained:
     """The algebra of queries, with accumulators of a faulty kind."""
 
-    def faulty(query: BoundQuery) -> Algebra | None:
-        known = algebra_of(query)
+    def faulty(query: BoundQuery) -> StoredGroups | None:
+        known = stored_groups_of(query)
         if known is None:
             return None
         changed = tuple(kind(one.number, one.name, one.agg) for one in known.accumulators)
@@ -129,7 +129,7 @@ class TiesOvercounted(Accumulator):
         return tuple((name, more if name == self.ties.name else expr) for name, expr in known)
 
 
-class GroupsStay(Algebra):
+class GroupsStay(StoredGroups):
     """A group that loses its last row stays, with a count of 0."""
 
     @property
@@ -137,7 +137,7 @@ class GroupsStay(Algebra):
         return False
 
 
-class CountTellsAll(Algebra):
+class CountTellsAll(StoredGroups):
     """A group with as many rows as before counts as unchanged."""
 
     def changes(self, d: Differentiation, *, again: bool) -> Plan:
@@ -149,7 +149,7 @@ def _rows_alone(call: Fn) -> Expr:
     return Lit(False, BOOLEAN) if of_state and call.args[0] != Col(ROWS, BIGINT) else call
 
 
-class NullGroupsKept(Algebra):
+class NullGroupsKept(StoredGroups):
     """The rows of groups that are computed anew are looked up with `=`: those of key NULL are not found."""
 
     def parts_again(self, d: Differentiation) -> Plan:
@@ -160,7 +160,7 @@ def _by_equality(call: Fn) -> Expr:
     return equal(*call.args) if call.name == "is not distinct from" else call
 
 
-class ComputedFromThePast(Algebra):
+class ComputedFromThePast(StoredGroups):
     """Groups that are computed anew are computed from the rows at t0."""
 
     def parts_again(self, d: Differentiation) -> Plan:
@@ -178,11 +178,11 @@ def _with(plan: Plan, old: Plan, new: Plan) -> Plan:
     return done[id(plan)]
 
 
-def of_class(kind: type[Algebra]) -> Maintained:
+def of_class(kind: type[StoredGroups]) -> Maintained:
     """The algebra of queries, of a faulty class."""
 
-    def faulty(query: BoundQuery) -> Algebra | None:
-        known = algebra_of(query)
+    def faulty(query: BoundQuery) -> StoredGroups | None:
+        known = stored_groups_of(query)
         if known is None:
             return None
         return kind(known.query, known.node, known.projects, known.accumulators, known.operator)
@@ -195,19 +195,23 @@ _fault = partial(part_fault, area="aggregates", replacing=in_rules)
 _rare = partial(_fault, core=False)
 
 FAULTS = (
-    _fault("stored-extremum-outlives-its-row", "algebra", of_kind(NeverComputedAnew), Check.EQUALITY),
-    _fault("stored-maximum-outlives-its-row", "algebra", of_kind(GreatestKept), Check.EQUALITY),
-    _fault("stored-sum-of-nothing", "algebra", of_kind(SumOfNothing), Check.EQUALITY),
-    _fault("stored-average-of-rows", "algebra", of_kind(AverageOfRows), Check.EQUALITY),
-    _fault("stored-count-of-nulls", "algebra", of_kind(NullCounted), Check.EQUALITY),
-    _fault("stored-ties-kept", "algebra", of_kind(TiesKept), Check.STATE, Check.EQUALITY),
-    _fault("stored-count-never-falls", "algebra", of_kind(CountNeverFalls), Check.STATE, Check.EQUALITY),
-    _fault("stored-group-stays-empty", "algebra", of_class(GroupsStay), Check.EQUALITY),
-    _fault("stored-ties-outlive-best", "algebra", of_kind(TiesOutliveTheBest), Check.STATE, Check.EQUALITY),
-    _rare("stored-extremum-replaced-by-any", "algebra", of_kind(AnythingReplaces), Check.EQUALITY),
-    _rare("stored-sum-stays-with-count", "algebra", of_kind(SumStaysWithCount), Check.EQUALITY),
-    _rare("stored-ties-overcounted", "algebra", of_kind(TiesOvercounted), Check.EQUALITY),
-    _rare("stored-group-by-count-alone", "algebra", of_class(CountTellsAll), Check.EQUALITY),
-    _rare("stored-null-group-not-recomputed", "algebra", of_class(NullGroupsKept), Check.EQUALITY),
-    _rare("stored-group-recomputed-at-t0", "algebra", of_class(ComputedFromThePast), Check.EQUALITY),
+    _fault("stored-extremum-outlives-its-row", "stored_groups", of_kind(NeverComputedAnew), Check.EQUALITY),
+    _fault("stored-maximum-outlives-its-row", "stored_groups", of_kind(GreatestKept), Check.EQUALITY),
+    _fault("stored-sum-of-nothing", "stored_groups", of_kind(SumOfNothing), Check.EQUALITY),
+    _fault("stored-average-of-rows", "stored_groups", of_kind(AverageOfRows), Check.EQUALITY),
+    _fault("stored-count-of-nulls", "stored_groups", of_kind(NullCounted), Check.EQUALITY),
+    _fault("stored-ties-kept", "stored_groups", of_kind(TiesKept), Check.STATE, Check.EQUALITY),
+    _fault(
+        "stored-count-never-falls", "stored_groups", of_kind(CountNeverFalls), Check.STATE, Check.EQUALITY
+    ),
+    _fault("stored-group-stays-empty", "stored_groups", of_class(GroupsStay), Check.EQUALITY),
+    _fault(
+        "stored-ties-outlive-best", "stored_groups", of_kind(TiesOutliveTheBest), Check.STATE, Check.EQUALITY
+    ),
+    _rare("stored-extremum-replaced-by-any", "stored_groups", of_kind(AnythingReplaces), Check.EQUALITY),
+    _rare("stored-sum-stays-with-count", "stored_groups", of_kind(SumStaysWithCount), Check.EQUALITY),
+    _rare("stored-ties-overcounted", "stored_groups", of_kind(TiesOvercounted), Check.EQUALITY),
+    _rare("stored-group-by-count-alone", "stored_groups", of_class(CountTellsAll), Check.EQUALITY),
+    _rare("stored-null-group-not-recomputed", "stored_groups", of_class(NullGroupsKept), Check.EQUALITY),
+    _rare("stored-group-recomputed-at-t0", "stored_groups", of_class(ComputedFromThePast), Check.EQUALITY),
 )

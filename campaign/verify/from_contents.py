@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from campaign.verify.engine import Engine
 from campaign.verify.universe import DELTA, EVERY_WORLD, T0, T1
-from dynamic_tables.differentiate.algebraic import AGAIN, GROUPS, NET_CHANGES, PARTS, Algebra
 from dynamic_tables.differentiate.differentiation import CONTENTS
+from dynamic_tables.differentiate.stored_groups import AGAIN, GROUPS, NET_CHANGES, PARTS, StoredGroups
 from oracle.worlds import Compared, End, number_rows, quoted
 
 BEFORE = "stored before"
@@ -26,7 +26,7 @@ class FromContents:
     """The roads of a grouping. `known`: how the engine maintains it."""
 
     engine: Engine
-    known: Algebra
+    known: StoredGroups
 
     def compute_ends(self) -> tuple[str, str]:
         """Computes first contents with hidden columns at both ends; returns the later and their truth."""

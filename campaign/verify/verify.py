@@ -155,7 +155,7 @@ class _Run:
         self.by_rules(compared)
         if engine.definition.inner is None:
             self.with_unchanged_sources(compared)
-        known = engine.plans_of_worlds.algebra(engine.bound)
+        known = engine.plans_of_worlds.stored_groups(engine.bound)
         if known is not None:
             roads = FromContents(engine, known)
             self.contents(*roads.compute_ends())

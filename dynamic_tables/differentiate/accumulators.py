@@ -5,7 +5,7 @@ the group are not read. An average is a sum divided by a count. MIN and MAX cann
 them a hidden column counts the rows that hold the extremum (the ties), and only a group that loses its last
 such row is computed from its rows again.
 
-`algebraic` builds the plans from these parts. They see each change once, summed up in two steps: `parts`
+`stored_groups` builds the plans from these parts. They see each change once, summed up in two steps: `parts`
 sums by group and by value of the extrema, `totals` and `net_totals` sum the parts of one group.
 """
 

@@ -2,9 +2,9 @@
 
 A group is affected if a changed row has its key. Its old row is a DELETE and its new one an INSERT; the
 others are not read. The paper gives this rule for window functions (section 5.5.1). It is exact for every
-aggregate, MIN and MAX included; its cost is that all rows of the affected groups are read, at t0 and at t1. A
-grouping at the top of a query can often do better (`algebraic`); below the top there are no stored groups to
-start from.
+aggregate, MIN and MAX included; its cost is that all rows of the affected groups are read, at t0 and at t1.
+A grouping at the top of a query can often do better (`stored_groups`); below the top there are no stored
+groups to start from.
 """
 
 from __future__ import annotations

@@ -27,10 +27,10 @@ from dynamic_tables.differentiate import (
     semi_join,
     window,
 )
-from dynamic_tables.differentiate.algebraic import Algebra, algebra_of
 from dynamic_tables.differentiate.changes import Columns
 from dynamic_tables.differentiate.differentiation import ACT, ID, At, Differentiation, OperatorRule
 from dynamic_tables.differentiate.row_id import ROW_IDS, RowIds
+from dynamic_tables.differentiate.stored_groups import StoredGroups, stored_groups_of
 from dynamic_tables.errors import NO_RULE, UnsupportedError
 from dynamic_tables.plan.branches import Met, unrecorded
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Plan, Project, walk
@@ -148,7 +148,7 @@ class Rules:
     bind: Callable[[str, Relations, TypeOf | None], BoundQuery] = bind_query
     operators: Mapping[str, OperatorRule] = field(default_factory=lambda: OPERATORS)
     row_ids: RowIds = ROW_IDS
-    algebra: Callable[[BoundQuery], Algebra | None] = algebra_of
+    stored_groups: Callable[[BoundQuery], StoredGroups | None] = stored_groups_of
     capture: Callable[[str, Columns], Plan] = changes.capture
     keyed: keys.Keyed = keys.keyed
     shared_key: Callable[..., Plan] = keys.shared_key
@@ -184,13 +184,13 @@ def time_outside(query: BoundQuery) -> UnsupportedError | None:
     return UnsupportedError("current time", query.time_outside) if query.time_outside else None
 
 
-def algebra(query: BoundQuery, rules: Rules) -> Algebra | None:
+def stored_groups(query: BoundQuery, rules: Rules) -> StoredGroups | None:
     """Returns how a query is maintained from its own contents; None where that is not possible.
 
     It replaces the registered rule of grouping or DISTINCT, and is not used where `rules` have another one: a
     fault that a test plants in that rule must be reached, not passed by.
     """
-    known = rules.algebra(query)
+    known = rules.stored_groups(query)
     if known is None:
         return None
     return known if rules.operators.get(known.operator) is OPERATORS[known.operator] else None
@@ -198,40 +198,40 @@ def algebra(query: BoundQuery, rules: Rules) -> Algebra | None:
 
 def state_plan(query: BoundQuery, rules: Rules) -> Plan:
     """Returns the plan of a query's rows at t1, with the hidden columns, if it has any, and `$ROW_ID`."""
-    known = algebra(query, rules)
+    known = stored_groups(query, rules)
     if known is None:
         return initial_plan(query, rules, ids=True)
     return known.initial(rules.differentiation())
 
 
-def fresh_state_plan(known: Algebra, rules: Rules) -> Plan:
-    """Returns the plan of a query's rows at t1 with all hidden columns and `$ROW_ID`; see `Algebra.fresh`."""
+def fresh_state_plan(known: StoredGroups, rules: Rules) -> Plan:
+    """Returns the plan of a query's rows at t1 with all hidden columns: see `StoredGroups.fresh`."""
     return known.fresh(Differentiation(rules.operators, rules.row_ids))
 
 
-def net_plan(known: Algebra, rules: Rules) -> Plan:
-    """Returns the plan of the net of what changed in each group between t0 and t1; see `Algebra.net`."""
+def net_plan(known: StoredGroups, rules: Rules) -> Plan:
+    """Returns the plan of the net of what changed in each group between t0 and t1; see `StoredGroups.net`."""
     rules.record(known.query)
     known.record(rules.met)
     return known.net(rules.differentiation())
 
 
-def group_plan(known: Algebra, rules: Rules) -> Plan:
+def group_plan(known: StoredGroups, rules: Rules) -> Plan:
     """Returns the plan of the groups that changed, old and new, from the result of `net_plan`."""
     return known.groups(rules.differentiation())
 
 
-def group_again_plan(known: Algebra, rules: Rules) -> Plan:
+def group_again_plan(known: StoredGroups, rules: Rules) -> Plan:
     """Returns the plan of the groups that must be computed anew, from the result of `group_plan`."""
     return known.again(rules.differentiation())
 
 
-def group_parts_plan(known: Algebra, rules: Rules) -> Plan:
+def group_parts_plan(known: StoredGroups, rules: Rules) -> Plan:
     """Returns the plan of the rows at t1 of the groups that must be computed anew; see `parts_again`."""
     return known.parts_again(rules.differentiation())
 
 
-def group_change_plan(known: Algebra, rules: Rules, *, again: bool) -> Plan:
+def group_change_plan(known: StoredGroups, rules: Rules, *, again: bool) -> Plan:
     """Returns the plan of the changes, from the result of `group_plan`; `again`: some are computed anew."""
     changes = known.changes(rules.differentiation(), again=again)
     # Without groups that are computed anew, only rows that differ are in the changes. With them, a group may
@@ -248,7 +248,7 @@ def initial_plan(query: BoundQuery, rules: Rules, *, ids: bool) -> Plan:
 def of_contents(query: BoundQuery, rules: Rules) -> Callable[[Differentiation], Plan] | None:
     """Returns what makes the changes of a query from its stored rows; None where that is not possible.
 
-    As in `algebra`: such a rule takes the place of the registered one only if nobody replaced that.
+    As in `stored_groups`: such a rule takes the place of the registered one only if nobody replaced that.
     """
     first, partitions = limit.on_top(query.plan), window.on_top(query)
     if first is not None and rules.operators.get("limit") is OPERATORS["limit"]:

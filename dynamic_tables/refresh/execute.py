@@ -17,11 +17,11 @@ from functools import partial
 from typing import assert_never
 
 from dynamic_tables.definition import BaseTable, DynamicTable, RefreshMode
-from dynamic_tables.differentiate.algebraic import GROUPS, NET_CHANGES, PARTS, Algebra
 from dynamic_tables.differentiate.apply import CHANGES, CONTENTS, fold
 from dynamic_tables.differentiate.changes import identify
 from dynamic_tables.differentiate.differentiation import CONTENTS as CONTENTS_AT_T0, At, leaf_name
 from dynamic_tables.differentiate.keys import keyed_capture, rows_of
+from dynamic_tables.differentiate.stored_groups import GROUPS, NET_CHANGES, PARTS, StoredGroups
 from dynamic_tables.errors import ChangeDoesNotFit, RefreshFailed, StoreError
 from dynamic_tables.frozen import Bind, FrozenPart
 from dynamic_tables.journal.state import KEPT
@@ -266,7 +266,7 @@ class Refreshing:
     def _work(self, query: BoundQuery, extents: Mapping[str, Extent]) -> Work:
         """Returns what an INCREMENTAL refresh, and a FULL one, would have to do."""
         unchanged = frozenset(name for name, extent in extents.items() if not extent.touched)
-        known = self.plans.algebra(query) if self.table.state else None
+        known = self.plans.stored_groups(query) if self.table.state else None
         plan = self._change_plan(query, unchanged) if known is None else self.plans.net(known, unchanged)
         read = {node.name for node in walk(plan) if isinstance(node, Leaf)}
         ends = sum(each.total for name, each in extents.items() for at in At if leaf_name(name, at) in read)
@@ -331,7 +331,7 @@ class Refreshing:
 
         None for a table without hidden columns.
         """
-        known = self.plans.algebra(self.bound) if self.table.state and self.bound is not None else None
+        known = self.plans.stored_groups(self.bound) if self.table.state and self.bound is not None else None
         return None if known is None else self._at(frontier, self.plans.fresh_state(known))
 
     def _at(self, frontier: Frontier, plan: Plan) -> Relation:
@@ -436,7 +436,7 @@ class Refreshing:
             name for name, source in after.sources.items() if starts[name].content == source.content
         )
         ends = {name: (starts[name], source) for name, source in after.sources.items()}
-        known = self.plans.algebra(query) if self.table.state else None
+        known = self.plans.stored_groups(query) if self.table.state else None
         if known is None:
             plan = self._timed_plan(self._change_plan(query, unchanged), before, after)
             return self.store.compute(plan, self._leaves(plan, ends), once=True)
@@ -449,11 +449,11 @@ class Refreshing:
         return self.plans.changes(query, unchanged, contents=not self.table.frozen_where)
 
     def _changes_of_groups(
-        self, known: Algebra, ends: Ends, unchanged: frozenset[str], timed: Callable[[Plan], Plan]
+        self, known: StoredGroups, ends: Ends, unchanged: frozenset[str], timed: Callable[[Plan], Plan]
     ) -> Relation:
         """Returns the changes of a table that is maintained from its own contents.
 
-        Up to four queries, each over the results of those before; `differentiate.algebraic` explains them.
+        Up to four queries, each over the results of those before: see `differentiate.stored_groups`.
         `timed`: gives plans over the sources the times of the interval.
         """
         plan = timed(self.plans.net(known, unchanged))
@@ -480,7 +480,7 @@ class Refreshing:
             read[PARTS] = self._scratch(self.store.compute(plan, parts, once=True))
         return self.store.compute(self.plans.group_changes(known, again=again), read, once=True)
 
-    def _any_again(self, known: Algebra, groups: Relation) -> bool:
+    def _any_again(self, known: StoredGroups, groups: Relation) -> bool:
         """Tells whether a group must be computed anew."""
         wanted = self.store.compute(self.plans.groups_again(known), {GROUPS: groups}, once=False)
         return bool(wanted.rows())

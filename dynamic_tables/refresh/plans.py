@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass, field
 
-from dynamic_tables.differentiate.algebraic import Algebra
 from dynamic_tables.differentiate.differentiation import leaf_name
 from dynamic_tables.differentiate.registry import (
     Rules,
-    algebra,
     change_plan,
     fresh_state_plan,
     group_again_plan,
@@ -23,7 +21,9 @@ from dynamic_tables.differentiate.registry import (
     initial_plan,
     net_plan,
     state_plan,
+    stored_groups,
 )
+from dynamic_tables.differentiate.stored_groups import StoredGroups
 from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.nodes import BoundQuery, Plan
 from dynamic_tables.plan.rewrites.empty import without_empty
@@ -39,7 +39,7 @@ class Plans:
 
     rules: Rules
     made: dict[Hashable, Plan] = field(default_factory=dict)
-    algebras: dict[BoundQuery, Algebra | None] = field(default_factory=dict)
+    groups_by_query: dict[BoundQuery, StoredGroups | None] = field(default_factory=dict)
 
     def initial(self, query: BoundQuery, ids: bool) -> Plan:
         """Returns the plan of a query's rows at t1, with `$ROW_ID` if `ids`."""
@@ -49,34 +49,34 @@ class Plans:
         """Returns the plan of a query's rows at t1, with hidden columns and `$ROW_ID`."""
         return self._once(("state", query), lambda: state_plan(query, self.rules))
 
-    def algebra(self, query: BoundQuery) -> Algebra | None:
+    def stored_groups(self, query: BoundQuery) -> StoredGroups | None:
         """Returns how a query is maintained from its own contents; None where that is not possible."""
-        if query not in self.algebras:
-            self.algebras[query] = algebra(query, self.rules)
-        return self.algebras[query]
+        if query not in self.groups_by_query:
+            self.groups_by_query[query] = stored_groups(query, self.rules)
+        return self.groups_by_query[query]
 
-    def fresh_state(self, known: Algebra) -> Plan:
+    def fresh_state(self, known: StoredGroups) -> Plan:
         """Returns the plan of a query's rows at t1 with every hidden column and `$ROW_ID`."""
         return self._once(("fresh state", known), lambda: fresh_state_plan(known, self.rules))
 
-    def net(self, known: Algebra, unchanged: Collection[str] = ()) -> Plan:
+    def net(self, known: StoredGroups, unchanged: Collection[str] = ()) -> Plan:
         """Returns the plan of what changed in each group; without terms of the sources `unchanged`."""
         whole = self._once(("net", known), lambda: net_plan(known, self.rules))
         return self._without(whole, unchanged, ("net", known))
 
-    def groups(self, known: Algebra) -> Plan:
+    def groups(self, known: StoredGroups) -> Plan:
         """Returns the plan of the groups that changed, old and new."""
         return self._once(("groups", known), lambda: group_plan(known, self.rules))
 
-    def groups_again(self, known: Algebra) -> Plan:
+    def groups_again(self, known: StoredGroups) -> Plan:
         """Returns the plan of the groups that must be computed anew."""
         return self._once(("groups again", known), lambda: group_again_plan(known, self.rules))
 
-    def group_parts(self, known: Algebra) -> Plan:
+    def group_parts(self, known: StoredGroups) -> Plan:
         """Returns the plan of the rows of the groups that must be computed anew."""
         return self._once(("group parts", known), lambda: group_parts_plan(known, self.rules))
 
-    def group_changes(self, known: Algebra, *, again: bool) -> Plan:
+    def group_changes(self, known: StoredGroups, *, again: bool) -> Plan:
         """Returns the plan of the changes, from the groups; `again`: some of them are computed anew."""
         return self._once(
             ("group changes", known, again), lambda: group_change_plan(known, self.rules, again=again)
@@ -100,7 +100,7 @@ class Plans:
     def forget(self) -> None:
         """Drops all plans, after a definition was dropped or changed."""
         self.made.clear()
-        self.algebras.clear()
+        self.groups_by_query.clear()
 
     def _without(self, whole: Plan, unchanged: Collection[str], key: tuple[Hashable, ...]) -> Plan:
         """Returns a plan without the terms that need changes of the sources `unchanged`; `key`: its key."""

@@ -17,8 +17,8 @@ from campaign.verify.unbounded.keys import key_of
 from campaign.verify.unbounded.statement import Violation, violations
 from campaign.verify.unbounded.terms import Truth, both, either, equal, negated, variable
 from dynamic_tables.differentiate.accumulators import TIES
-from dynamic_tables.differentiate.algebraic import AGAIN, GROUPS, NET_CHANGES, PARTS, Algebra
 from dynamic_tables.differentiate.differentiation import CONTENTS
+from dynamic_tables.differentiate.stored_groups import AGAIN, GROUPS, NET_CHANGES, PARTS, StoredGroups
 from dynamic_tables.plan.nodes import ACTION, INSERT, ROW_ID, Plan
 from dynamic_tables.refresh.plans import Plans
 from workload.outcomes.results import Check
@@ -34,7 +34,7 @@ Rows = Callable[[Plan, Mapping[str, Bag]], Bag]
 class OneRefresh:
     """One refresh of a grouping from contents that may be stored. `before`, `after`: what is right."""
 
-    known: Algebra
+    known: StoredGroups
     plans: Plans
     rows: Rows
     before: Bag

@@ -150,7 +150,7 @@ class _Run:
             changes = world.rows(change_plan(bound, self.rules), {CONTENTS: before})
             self.show("from the contents", world, violations(before, after, changes, columns, world.changing))
             yield "from the contents"
-        known = plans.algebra(bound)
+        known = plans.stored_groups(bound)
         if known is not None:
             fresh = world.ends(plans.fresh_state(known))
             contents = OneRefresh(known, plans, world.rows, *fresh)

@@ -160,15 +160,15 @@ def _plans(definition: Definition, rules: Rules) -> Iterator[Plan]:
     yield plans.initial(bound, True)
     yield plans.changes(bound)
     yield change_plan(bound, registered(rules))
-    known_algebra = plans.algebra(bound)
-    if known_algebra is not None:
+    kept = plans.stored_groups(bound)
+    if kept is not None:
         yield plans.state(bound)
-        yield plans.fresh_state(known_algebra)
-        yield plans.net(known_algebra)
-        yield plans.groups(known_algebra)
-        yield plans.group_parts(known_algebra)
+        yield plans.fresh_state(kept)
+        yield plans.net(kept)
+        yield plans.groups(kept)
+        yield plans.group_parts(kept)
         for again in (False, True):
-            yield plans.group_changes(known_algebra, again=again)
+            yield plans.group_changes(kept, again=again)
 
 
 def decision_of_tried(tried: Sequence[Tried]) -> Decision:

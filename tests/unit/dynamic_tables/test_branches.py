@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from campaign.runs.floors import BRANCHES_WITHOUT_FLOOR, unreachable
-from dynamic_tables.differentiate.registry import RULES, algebra, change_plan, net_plan
+from dynamic_tables.differentiate.registry import RULES, change_plan, net_plan, stored_groups
 from dynamic_tables.plan.branches import Branch
 from generators.profiles import NIGHTLY, QUICK, SMOKE
 from generators.queries.branches import BRANCH_FLOORS
@@ -18,7 +18,7 @@ def taken(query: str) -> set[Branch]:
     """The branches by which the changes of a query are planned."""
     found: set[Branch] = set()
     bound, rules = read(query), replace(RULES, met=found.add)
-    known = algebra(bound, rules)
+    known = stored_groups(bound, rules)
     if known is None:
         change_plan(bound, rules)
     else:

@@ -58,13 +58,13 @@ from dynamic_tables.plan.nodes import (
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, STRING, Columns
 
 NET_CHANGES = "net"
-"""The name of the leaf that is bound to the result of `Algebra.net`: the net changes of each group."""
+"""The name of the leaf that is bound to the result of `StoredGroups.net`: each group's net changes."""
 
 GROUPS = "groups"
-"""The name of the leaf that is bound to the result of `Algebra.groups`: affected groups, old and new."""
+"""The name of the leaf that is bound to the result of `StoredGroups.groups`: affected groups, old and new."""
 
 PARTS = "parts"
-"""The name of the leaf that is bound to the result of `Algebra.parts_again`."""
+"""The name of the leaf that is bound to the result of `StoredGroups.parts_again`."""
 
 AGAIN = Col("$AGAIN", BOOLEAN)
 """Whether a group must be computed from its rows again, because it may have lost its extremum."""
@@ -77,8 +77,8 @@ Items = tuple[tuple[str, Expr], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Algebra:
-    """A query whose result is one grouping, of which every aggregate can be maintained.
+class StoredGroups:
+    """A query that is one grouping, with the plans that maintain the stored rows of its table.
 
     `node`: the grouping; DISTINCT is one by all columns without an aggregate. `projects`: the projections
     above the grouping, innermost first; with `SELECT k, SUM(x) + 1 ... GROUP BY k` one that adds 1.
@@ -107,7 +107,7 @@ class Algebra:
         return any(known.is_extremum for known in self.accumulators)
 
     def record(self, met: Met) -> None:
-        """Tells the branches by which the groups are kept."""
+        """Tells `met` the branches by which the groups are kept."""
         if self.operator == "distinct":
             met(Branch.CONTENTS_DISTINCT)
         else:
@@ -120,7 +120,7 @@ class Algebra:
                 met(branch)
 
     def record_again(self, met: Met) -> None:
-        """Tells that some groups are computed anew."""
+        """Tells `met` that some groups are computed anew."""
         met(Branch.EXTREME_AGAIN if self.node.keys else Branch.ALL_AGAIN)
 
     def initial(self, d: Differentiation) -> Plan:
@@ -319,7 +319,7 @@ class Algebra:
         return Aggregate(found, (*keys, (GROUP_ID.name, GROUP_ID), *same(contents)), totals)
 
 
-def algebra_of(query: BoundQuery) -> Algebra | None:
+def stored_groups_of(query: BoundQuery) -> StoredGroups | None:
     """Returns how a query is maintained from its own contents; None where that is not possible.
 
     The query must be a grouping or a DISTINCT with nothing but projections above it: a HAVING would drop
@@ -339,7 +339,7 @@ def algebra_of(query: BoundQuery) -> Algebra | None:
     accumulators = tuple(one for one in known if one is not None)
     if len(accumulators) < len(known):
         return None
-    return Algebra(query, node, tuple(projects), accumulators, operator)
+    return StoredGroups(query, node, tuple(projects), accumulators, operator)
 
 
 def _adds_floats(node: Plan) -> bool:
