@@ -167,7 +167,7 @@ WIDEST_DECIMALS = Domain(
 )
 """The extremes of the widest type."""
 
-OF_TYPE: Mapping[SqlType, Domain] = {WIDE_DECIMAL: WIDE_DECIMALS, WIDEST_DECIMAL: WIDEST_DECIMALS}
+DOMAIN_OF_TYPE: Mapping[SqlType, Domain] = {WIDE_DECIMAL: WIDE_DECIMALS, WIDEST_DECIMAL: WIDEST_DECIMALS}
 """The domains of types that have one of their own."""
 
 MANY_COLUMNS = 30
@@ -232,7 +232,7 @@ def table(
             options = drawn if number else plain
             type_ = INT if number == 0 and choices.chance(60) else choices.weighted(options)
         columns.append(Column("abcdefgh"[number] if number < 8 else f"c{number}", type_))
-        domain = OF_TYPE[type_] if type_ in OF_TYPE else choices.weighted(DOMAINS[type_.kind])
+        domain = DOMAIN_OF_TYPE[type_] if type_ in DOMAIN_OF_TYPE else choices.weighted(DOMAINS[type_.kind])
         domains.append(stored(domain, type_, limits))
     return TableSketch(name, tuple(columns), tuple(domains))
 

@@ -55,7 +55,7 @@ def operators_in(text: str) -> list[Operator]:
     return [operator for node in tree.walk() for operator in _operators(node)]
 
 
-OF_CLASS: Mapping[type[exp.Expr], Operator] = {
+OPERATOR_OF_CLASS: Mapping[type[exp.Expr], Operator] = {
     exp.Where: Operator.FILTER,
     exp.Having: Operator.FILTER,
     exp.Qualify: Operator.FILTER,
@@ -68,8 +68,8 @@ OF_CLASS: Mapping[type[exp.Expr], Operator] = {
 
 
 def _operators(node: exp.Expr) -> Iterator[Operator]:
-    if type(node) in OF_CLASS:
-        yield OF_CLASS[type(node)]
+    if type(node) in OPERATOR_OF_CLASS:
+        yield OPERATOR_OF_CLASS[type(node)]
     match node:
         case exp.Join(kind="SEMI" | "ANTI" | "CROSS" as kind):
             yield Operator(f"{kind.lower()} join")

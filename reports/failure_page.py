@@ -18,8 +18,8 @@ FILES = (
     "failure as a regression test, copy `test_*.py` and `scenario.json` into a test folder, or copy "
     "`scenario.json` into `corpus/`: every `dvs gate` replays the scenarios there."
 )
-OF_SPARK = "the wrong rows with nothing but pyspark, delta-spark and duckdb"
-OF_ADAPTERS = "each text that the engine was given, gives them to the adapter, and compares with DuckDB"
+SHOWN_BY_SPARK = "the wrong rows with nothing but pyspark, delta-spark and duckdb"
+SHOWN_BY_ADAPTER = "each text that the engine was given, gives them to the adapter, and compares with DuckDB"
 
 
 def failure_markdown(
@@ -41,7 +41,7 @@ def failure_markdown(
         _origin(scenario, original),
         "## Replay",
         fence(replay, "sh"),
-        FILES.format(OF_ADAPTERS if of_adapter else OF_SPARK),
+        FILES.format(SHOWN_BY_ADAPTER if of_adapter else SHOWN_BY_SPARK),
         "## Tables",
         "All tables are created, empty, before step 0.",
         fence(";\n".join(table_sql(t, dialect) for t in scenario.tables) + ";", "sql"),

@@ -54,7 +54,7 @@ Given by name, because importing them would import their packages.
 """
 
 
-OF_SPARK = frozenset({"delta", "delta-spark", "py4j", "pyspark"})
+SPARK_PACKAGES = frozenset({"delta", "delta-spark", "py4j", "pyspark"})
 """The packages that everything but Spark and Delta works without."""
 
 
@@ -99,7 +99,7 @@ class LazyGroup(click.Group):
         except ModuleNotFoundError as error:
             # Also importlib.metadata.PackageNotFoundError, which Delta's own package raises.
             package = (error.name or "").partition(".")[0]
-            if package not in OF_SPARK:
+            if package not in SPARK_PACKAGES:
                 raise
             # Imported here, so that `dvs --help` imports no other room.
             from dynamic_tables.session.jars import INSTALL_SPARK

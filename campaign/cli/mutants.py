@@ -39,10 +39,10 @@ STYLES = {
     HuntVerdict.UNDECIDED: "yellow",
 }
 
-OVER_DEFINITIONS = 40
+MOST_OVER_DEFINITIONS = 40
 """The most scenarios for a fault over given definitions: these are fewer, and meet in every scenario."""
 
-OF_THE_ENGINE = ("tier", "profile", "definitions", "values", "workers", "validations")
+ENGINE_OPTIONS = ("tier", "profile", "definitions", "values", "workers", "validations")
 """Options that say how the engine's faults are hunted; the other kinds have no use for them."""
 
 Score = dict[str, Any]
@@ -154,7 +154,7 @@ def command(
     if listing:
         list_faults(of_kind, as_json)
         return ExitCode.OK
-    if of_kind is not None and (foreign := [each for each in OF_THE_ENGINE if options.given(each)]):
+    if of_kind is not None and (foreign := [each for each in ENGINE_OPTIONS if options.given(each)]):
         raise CampaignError(f"--{foreign[0]} is about the engine; leave it out with --kind {kind}")
     if out is not None:
         # Before the hunt, whose results would be lost.
@@ -216,7 +216,7 @@ def hunt_in_engine(
         budget=budget,
         workers=workers,
         attempts=attempts,
-        most=scenarios or (MOST if definitions is None else OVER_DEFINITIONS),
+        most=scenarios or (MOST if definitions is None else MOST_OVER_DEFINITIONS),
         validations=validations,
         progress=lambda result: print_line(engine_score(result), "scenario"),
     )

@@ -1,4 +1,4 @@
-"""The answer: one row a model, one column a kind of change, and what each model needs from its sources."""
+"""The answer of `dvs dbt`: a row for each model, a column for each kind of change, and what models need."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ class Found:
 
 
 @dataclass(slots=True)
-class CellOf:
+class ModelCell:
     """What was seen of one model under one kind of change.
 
-    `equal`: how late the rows of trials were after which it was equal, None where rows are not late.
-    `not_judged`: trials after which the full refresh failed. `filled`: the model had rows in one.
-    `reason`: why nothing could be judged. `smallest`: the reproduction, once it is shrunk. `notes`: what else
-    was seen in trials after which the model was equal.
+    `equal`: the trials after which it was equal, each by how late its rows were, None where rows are not
+    late. `applicable`: the change can happen to a source of the model. `not_judged`: how many trials had a
+    full refresh that failed. `filled`: the model had rows in some trial. `reason`: why nothing could be
+    judged. `smallest`: the reproduction, once it is shrunk. `notes`: what else was seen in trials after
+    which the model was equal.
     """
 
     equal: list[int | None] = field(default_factory=list)
@@ -80,12 +81,12 @@ class CellOf:
         )
 
 
-def breaks_promise(model: Model, kind: ChangeKind, cell: CellOf) -> bool:
+def breaks_promise(model: Model, kind: ChangeKind, cell: ModelCell) -> bool:
     """Whether a model that declares promises differs although they were kept."""
     return model.declares and any(model.promises.covers(kind, each.trial.late) for each in cell.differs)
 
 
-def needs(model: Model, cells: Mapping[ChangeKind, CellOf]) -> str:
+def needs(model: Model, cells: Mapping[ChangeKind, ModelCell]) -> str:
     """What a model needs from its sources and runs to be right, in one sentence."""
     wrong = [kind for kind, cell in cells.items() if cell.verdict is CellVerdict.DIFFERS]
     judged = any(cell.trials for cell in cells.values())
@@ -98,7 +99,7 @@ def needs(model: Model, cells: Mapping[ChangeKind, CellOf]) -> str:
         )
     if ChangeKind.APPENDED in wrong:
         return f"{model.name} is wrong already where rows are only appended: look at that first."
-    # Who needs that no row is updated needs nothing about how it is updated.
+    # A model that needs that no row is updated has no need about how rows are updated.
     told = [k for k in wrong if k is not ChangeKind.UPDATED_WITHOUT_CLOCK or ChangeKind.UPDATED not in wrong]
     clauses = [_need(kind, cells[kind]) for kind in told]
     text = ", ".join(clauses[:-1]) + (" and " if len(clauses) > 1 else "") + clauses[-1]
@@ -114,7 +115,7 @@ def needs(model: Model, cells: Mapping[ChangeKind, CellOf]) -> str:
     return f"{model.name} is right if {text}{by}."
 
 
-def _need(kind: ChangeKind, cell: CellOf) -> str:
+def _need(kind: ChangeKind, cell: ModelCell) -> str:
     if kind is not ChangeKind.APPENDED_LATE:
         return WORDS[kind].need
     least = min(each.trial.late or 0 for each in cell.differs)

@@ -38,7 +38,7 @@ OUTSIDE = re.compile(
 )
 """Text of a model, hook or macro that may read what is neither a source nor a model, such as a file."""
 
-OF_DBT = ("dbt", "dbt_duckdb", "dbt_spark")
+DBT_PACKAGES = ("dbt", "dbt_duckdb", "dbt_spark")
 """The packages of dbt itself, and of its adapters."""
 
 TABLE_IN_SCHEMA = r"\bCREATE\s+(?:OR\s+REPLACE\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?\"?(\w+)\"?\s*\."
@@ -631,7 +631,7 @@ def reads_outside(manifest: Any, node: Any, config: Answer) -> bool:
     while names:
         macro = manifest.macros.get(names.pop())
         # Those of dbt and of its adapters name such functions, and call them for what a model asks for.
-        if macro is not None and macro.unique_id not in seen and macro.package_name not in OF_DBT:
+        if macro is not None and macro.unique_id not in seen and macro.package_name not in DBT_PACKAGES:
             seen.add(macro.unique_id)
             texts.append(macro.macro_sql)
             names.extend(macro.depends_on.macros)

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from campaign.dbt.answers import CellOf, Found
+from campaign.dbt.answers import Found, ModelCell
 from campaign.dbt.differences import Equal, NotJudged, RefreshDifference, Seen
 from campaign.dbt.drawing import Drawing, NotPossible, draw, key_of, latenesses
 from campaign.dbt.facts import ProjectFacts, in_order, learned, made_ready, opened
@@ -88,7 +88,7 @@ class DbtResult:
     """
 
     facts: ProjectFacts
-    answers: dict[str, dict[ChangeKind, CellOf]]
+    answers: dict[str, dict[ChangeKind, ModelCell]]
     profile: Mapping[str, Any]
     kinds: Sequence[ChangeKind] = tuple(ChangeKind)
     trials: int = 0
@@ -100,7 +100,7 @@ class DbtResult:
 
 def pairs_of(
     facts: ProjectFacts,
-    answers: dict[str, dict[ChangeKind, CellOf]],
+    answers: dict[str, dict[ChangeKind, ModelCell]],
     kinds: Sequence[ChangeKind],
     profile: Mapping[str, Any],
 ) -> list[Pair]:
@@ -189,7 +189,7 @@ class Search:
     facts: ProjectFacts
     limits: Limits
     pairs: list[Pair]
-    answers: dict[str, dict[ChangeKind, CellOf]]
+    answers: dict[str, dict[ChangeKind, ModelCell]]
     started: float
     progress: Callable[[str, int], None]
     shown: float = 0.0
@@ -285,7 +285,7 @@ class Search:
                         found[id_].append((ChangeKind.APPENDED, plain, what))
         return found
 
-    def judge(self, cell: CellOf, number: int, trial: Trial, seen: Seen) -> None:
+    def judge(self, cell: ModelCell, number: int, trial: Trial, seen: Seen) -> None:
         """Notes what was seen of a model."""
         match seen:
             case Equal(note, filled):
@@ -336,15 +336,15 @@ class Search:
 
 
 def settled(
-    facts: ProjectFacts, answers: dict[str, dict[ChangeKind, CellOf]], kinds: Sequence[ChangeKind]
-) -> dict[str, dict[ChangeKind, CellOf]]:
+    facts: ProjectFacts, answers: dict[str, dict[ChangeKind, ModelCell]], kinds: Sequence[ChangeKind]
+) -> dict[str, dict[ChangeKind, ModelCell]]:
     """The answers for all selected models: nothing is decided where no row was compared."""
     found = {}
     for id_ in facts.project.selected:
         reason = facts.wrong.get(id_) or facts.project.models[id_].left_out
         cells = answers.get(id_)
         if cells is None:
-            cells = {kind: CellOf(applicable=True, reason=reason) for kind in kinds}
+            cells = {kind: ModelCell(applicable=True, reason=reason) for kind in kinds}
         elif not any(cell.filled for cell in cells.values()):
             tried = any(cell.trials for cell in cells.values())
             reason = "it had no row in any trial" if tried else "no trial of it has run"
@@ -384,7 +384,7 @@ def search(
         judged = [
             id_ for id_ in project.selected if id_ not in facts.wrong and not project.models[id_].left_out
         ]
-        answers = {id_: {kind: CellOf() for kind in kinds} for id_ in judged}
+        answers = {id_: {kind: ModelCell() for kind in kinds} for id_ in judged}
         pairs = pairs_of(facts, answers, kinds, first.opened["profile"])
         state = Search(facts, limits, pairs, answers, started, progress)
         processes = [first]

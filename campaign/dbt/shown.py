@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from campaign.dbt.answers import CellOf, CellVerdict, Found, breaks_promise, needs
+from campaign.dbt.answers import CellVerdict, Found, ModelCell, breaks_promise, needs
 from campaign.dbt.kinds import WORDS, ChangeKind, duration
 from campaign.dbt.process import vars_at
 from campaign.dbt.project import Model, Project, Source
@@ -40,7 +40,7 @@ def decision_of(found: DbtResult) -> Decision:
     return Decision.PASSED
 
 
-def _cells(found: DbtResult) -> list[tuple[str, ChangeKind, CellOf]]:
+def _cells(found: DbtResult) -> list[tuple[str, ChangeKind, ModelCell]]:
     return [(id_, kind, cell) for id_, cells in found.answers.items() for kind, cell in cells.items()]
 
 
@@ -73,7 +73,7 @@ def document(found: DbtResult, project: str, seed: int, *, show_values: bool = F
     }
 
 
-def hidden(cell: CellOf) -> CellOf:
+def hidden(cell: ModelCell) -> ModelCell:
     """A cell without the values of rows and messages: equal values have equal numbers in their place."""
 
     def of(found: Found) -> Found:
@@ -106,7 +106,7 @@ def hidden_text(text: str) -> str:
 
 
 def _model(
-    found: DbtResult, model: Model, cells: Mapping[ChangeKind, CellOf], *, hides: bool
+    found: DbtResult, model: Model, cells: Mapping[ChangeKind, ModelCell], *, hides: bool
 ) -> DbtModelDocument:
     facts = found.facts
     notes = []
@@ -129,7 +129,7 @@ def _model(
     }
 
 
-def _cell(result: DbtResult, model: Model, kind: ChangeKind, cell: CellOf) -> DbtCellDocument:
+def _cell(result: DbtResult, model: Model, kind: ChangeKind, cell: ModelCell) -> DbtCellDocument:
     found = cell.smallest or cell.best(model, kind)
     return {
         "verdict": cell.verdict.value,

@@ -21,14 +21,14 @@ def every_setting(spark: Any) -> Any:
 def settings_of_delta(spark: Any) -> Any:
     """The engine's session has the settings of Delta that its caller has, such as what a commit says."""
     session, copied = own_session(spark), every_setting(spark)
-    for name in OF_DELTA:
+    for name in DELTA_SETTINGS:
         value = copied.conf.get(name, None)
         if value is not None:
             session.conf.set(name, value)
     return session
 
 
-OF_DELTA = (
+DELTA_SETTINGS = (
     "spark.databricks.delta.commitInfo.enabled",
     "spark.databricks.delta.commitInfo.userMetadata",
     "spark.databricks.delta.write.txnAppId",

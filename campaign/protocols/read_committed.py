@@ -183,11 +183,11 @@ STATEMENTS = (
 )
 
 
-DYNAMIC = (
+DYNAMIC_TABLES = (
     "SETUP: CREATE DYNAMIC TABLE d AS SELECT id, n FROM t",
     "SETUP: CREATE DYNAMIC TABLE e AS SELECT d.n + u.a AS both FROM d, u",
 )
-OF_DYNAMIC = (
+DYNAMIC_STATEMENTS = (
     "ALTER DYNAMIC TABLE d REFRESH",
     "ALTER DYNAMIC TABLE e REFRESH",
     "ALTER DYNAMIC TABLE e REFRESH",
@@ -209,8 +209,8 @@ def random_script(random: Random, dynamic: float = 0.5) -> Script:
     ]
     drawn_from: Sequence[str] = STATEMENTS
     if random.random() < dynamic:
-        lines += DYNAMIC
-        drawn_from = (*STATEMENTS, *OF_DYNAMIC, *OF_DYNAMIC)
+        lines += DYNAMIC_TABLES
+        drawn_from = (*STATEMENTS, *DYNAMIC_STATEMENTS, *DYNAMIC_STATEMENTS)
     for number in range(1, random.randint(2, 3) + 1):
         statements = [random.choice(drawn_from) for _ in range(random.randint(1, 3))]
         if len(statements) > 1 or random.random() < 0.5:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from campaign.errors import CampaignError
-from campaign.verify.shapes import OF_TODAY, SHAPES, Rows, Shape
+from campaign.verify.shapes import SHAPES, TODAY, Rows, Shape
 from generators.small_worlds import Bound
 from workload.operators import OPERATORS, Operator
 from workload.query import Query
@@ -105,14 +105,14 @@ def over_time(bound: Bound) -> Iterator[Definition]:
     yield Definition(
         outer=Operator.FILTER,
         inner=None,
-        detail=OF_TODAY.note,
-        query=OF_TODAY.build([Rows(table.name, table.columns)]),
+        detail=TODAY.note,
+        query=TODAY.build([Rows(table.name, table.columns)]),
         tables=(table,),
         bound=bound,
     )
     for outer in operators():
         for place in range(SHAPES[outer][0].inputs):
-            yield pair(outer, Operator.FILTER, place, bound, OF_TODAY)
+            yield pair(outer, Operator.FILTER, place, bound, TODAY)
 
 
 def pair(

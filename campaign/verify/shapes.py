@@ -95,7 +95,7 @@ def _of_today(inputs: Sequence[Rows]) -> ir.Query:
     return rows.select(_test("eq", day, current_time(0, DATE)))
 
 
-OF_TODAY = Shape(1, _of_today, "current time")
+TODAY = Shape(1, _of_today, "current time")
 """A filter through which rows come and go as time passes: 0 goes and 1 comes after the first day."""
 
 

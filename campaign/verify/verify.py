@@ -39,10 +39,10 @@ ALL_CHANGES = "changes of all worlds"
 SOME_WORLDS = "some worlds"
 TIMED_WORLDS = "worlds as time passes"
 
-OF_CHANGES = 4
+CHECKS_OF_CHANGES = 4
 """Checks of every world: the invariants 1 to 4, the row ids of a fresh initialization among them."""
 
-OF_CONTENTS = 2
+CHECKS_OF_CONTENTS = 2
 """Checks of contents: the rows are the oracle's, and the row ids are unique."""
 
 
@@ -213,7 +213,7 @@ class _Run:
         """Checks the rows of every snapshot, or world, against the oracle's."""
         engine = self.engine
         relations = engine.universe.relations
-        self.checks += OF_CONTENTS * (
+        self.checks += CHECKS_OF_CONTENTS * (
             engine.universe.snapshots if state in (STATE, STATE_BEFORE) else engine.universe.worlds
         )
         for broken in check_contents(relations, state, truth, engine.columns):
@@ -233,7 +233,7 @@ class _Run:
         assert isinstance(unchanged, int)
         assert isinstance(rows, int)
         self.roads.append(name)
-        self.checks += OF_CHANGES * worlds + unchanged
+        self.checks += CHECKS_OF_CHANGES * worlds + unchanged
         self.changes += rows
         for broken in check_changes(relations, compared):
             back = compared.worlds == BACK

@@ -207,7 +207,9 @@ def with_unread(checked: Checked, reason: str, known: Set[Phenomenon] = WITHOUT_
     return _with_phenomena(checked, phenomena)
 
 
-OF_DATABASE_TIME = frozenset({Phenomenon.G_SIA, Phenomenon.G_SIB, Phenomenon.G_MSRA, Phenomenon.G_MSRB})
+DATABASE_TIME_PHENOMENA = frozenset(
+    {Phenomenon.G_SIA, Phenomenon.G_SIB, Phenomenon.G_MSRA, Phenomenon.G_MSRB}
+)
 """The phenomena that depend on when transactions began and committed in the database."""
 
 
@@ -219,7 +221,7 @@ def with_windows(checked: Checked) -> Checked:
     reason = "the file has when clients invoked and were answered, not when transactions began and committed"
     single = checked.phenomena[Phenomenon.G_SINGLE]
     phenomena = {
-        phenomenon: Unknown(reason) if phenomenon in OF_DATABASE_TIME else verdict
+        phenomenon: Unknown(reason) if phenomenon in DATABASE_TIME_PHENOMENA else verdict
         for phenomenon, verdict in checked.phenomena.items()
     }
     if isinstance(single, Present):

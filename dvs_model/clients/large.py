@@ -25,7 +25,7 @@ from dvs_model.theory.names import Phenomenon
 
 P = Phenomenon
 
-OF_SESSIONS = (P.G1C_SESSION, P.G_SINGLE_SESSION, P.G2_SESSION)
+SESSION_PHENOMENA = (P.G1C_SESSION, P.G_SINGLE_SESSION, P.G2_SESSION)
 
 TRIES = 5
 """Edges of a component through each of which a shortest cycle is looked for; the shortest of all is kept."""
@@ -87,7 +87,7 @@ def _by_definition(
     history = part.history("", None)
     checked = check(history, reading, steps=steps)
     # If no two members are of one session, an unknown verdict on sessions is none: there is nothing to see.
-    nothing = () if history.sessions else OF_SESSIONS
+    nothing = () if history.sessions else SESSION_PHENOMENA
     at = {basis.observed.number(index): index for index in indexes}
     for phenomenon in phenomena:
         verdict = checked.phenomena[phenomenon]

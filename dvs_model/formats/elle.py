@@ -30,7 +30,7 @@ CLOSED_PREDICATE = "closed-predicate"
 WORKLOADS = ("list-append", "register", CLOSED_PREDICATE)
 """The workloads by name; without one the operations tell which it is."""
 
-OF_PREDICATES = ("init", "insert", "delete", "rp")
+PREDICATE_WORDS = ("init", "insert", "delete", "rp")
 """Words of which a file of that workload has one."""
 
 OTHER = {":transfer", ":add", ":cas", ":acquire", ":release", ":enqueue", ":dequeue", ":inc", ":dec"}
@@ -79,7 +79,7 @@ def read_edn(file: BinaryIO, name: str, workload: str | None = None) -> Iterator
 
 def _plain(data: bytes, workload: str | None) -> bool:
     """Tells whether no operation of the third workload can be in a file."""
-    return workload in WORKLOADS[:2] or not any(word.encode() in data for word in OF_PREDICATES)
+    return workload in WORKLOADS[:2] or not any(word.encode() in data for word in PREDICATE_WORDS)
 
 
 def read_json(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
@@ -98,7 +98,7 @@ def _read(
         if not text.strip():
             raise HistoryError("an empty file; a history has operations", 1, 1)
         # Looked for in the text first, because looking at each operation takes long.
-        may = workload is None and any(word in text for word in OF_PREDICATES)
+        may = workload is None and any(word in text for word in PREDICATE_WORDS)
         yield from _histories(parse(text), name, workload, may_be_predicates=may)
     except HistoryError as error:
         yield Refused(name, error)

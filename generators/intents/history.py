@@ -109,7 +109,7 @@ def in_several_branches(b: ScenarioBuilder) -> Script:
     )
 
 
-OF_OTHER_TYPES: Sequence[tuple[SqlType, tuple[Value, ...]]] = (
+TYPES_THAT_MEET_INT: Sequence[tuple[SqlType, tuple[Value, ...]]] = (
     (DOUBLE, (2.0, 1.5, 0.25)),
     (DECIMAL, (Decimal("2.00"), Decimal("1.50"))),
     (BIGINT, (2, 2**32 + 2)),
@@ -119,7 +119,7 @@ OF_OTHER_TYPES: Sequence[tuple[SqlType, tuple[Value, ...]]] = (
 
 def values_of_two_types(b: ScenarioBuilder) -> Script:
     """A key meets numbers of another type: equal ones, and those that only conversion makes equal."""
-    type_, values = b.choices.pick(OF_OTHER_TYPES)
+    type_, values = b.choices.pick(TYPES_THAT_MEET_INT)
     table = b.add_table((type_,), digits=34 if type_ == BIGINT else 0)
     target = shapes.of_two_types(b, table, "a")
     where = is_value(table, "k", 2)

@@ -136,7 +136,7 @@ STORIES = (
 )
 
 
-OF_EXTREMES = (computed_anew_then_better, best_of_two_goes)
+EXTREME_STORIES = (computed_anew_then_better, best_of_two_goes)
 """Stories that ask what a table knows of its best values; of others they ask little."""
 
 
@@ -155,7 +155,7 @@ def story_of_a_key(b: ScenarioBuilder) -> Script:
     }
     shape = b.choices.weighted(
         (
-            (20 if story in OF_EXTREMES else 3, "extremes"),
+            (20 if story in EXTREME_STORIES else 3, "extremes"),
             *((3, "sums"), (2, "different"), (3, "members"), (2, "running"), (2, "beside")),
         )
     )

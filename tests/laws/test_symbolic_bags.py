@@ -19,7 +19,7 @@ from campaign.verify.unbounded import clock
 from campaign.verify.unbounded.bags import Bag
 from campaign.verify.unbounded.cells import Cell, NotExpressibleError, Text
 from campaign.verify.unbounded.prove import Outcome, Symbolic
-from campaign.verify.unbounded.running import FEWER, OF_PAIRS, provable, prove_one
+from campaign.verify.unbounded.running import PAIR_DOMAIN, SMALLER_DOMAINS, provable, prove_one
 from campaign.verify.unbounded.terms import forget
 from campaign.verify.unbounded.values import value_of
 from dynamic_tables.differentiate.registry import RULES
@@ -198,11 +198,11 @@ def test_a_rule_is_proved(name: str) -> None:
 
 def test_pairs_of_operators_are_proved_too_over_fewer_values_where_z3_gives_up() -> None:
     wide = prove_one(form("limit over union", quick=False), False)
-    assert (wide.outcome, wide.domain) == (Outcome.PROVED, OF_PAIRS)
+    assert (wide.outcome, wide.domain) == (Outcome.PROVED, PAIR_DOMAIN)
     narrow = prove_one(form("distinct over window", quick=False), False)
     # How soon z3 gives up depends on its version; with fewer values it does not.
     assert narrow.outcome is Outcome.PROVED
-    assert narrow.domain in (OF_PAIRS, *FEWER)
+    assert narrow.domain in (PAIR_DOMAIN, *SMALLER_DOMAINS)
 
 
 def test_a_fault_of_a_nested_operator_is_refuted() -> None:

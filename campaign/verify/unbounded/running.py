@@ -34,11 +34,11 @@ NARROW: tuple[Value, ...] = (None, 0, 1)
 WIDE: tuple[Value, ...] = (*NARROW, 2)
 KEYS: tuple[Value, ...] = (None, 0)
 
-OF_PAIRS: Domain = {"k": (None, 1), "v": (None, 1)}
+PAIR_DOMAIN: Domain = {"k": (None, 1), "v": (None, 1)}
 """The values of a pair of nested operators; 1 passes the filter, NULL does not."""
 
-FEWER: tuple[Domain, ...] = ({"k": (1,), "v": (None, 1)}, {"k": (None, 1), "v": (1,)})
-"""The values of a pair on which z3 gives up over `OF_PAIRS`, those first that say more."""
+SMALLER_DOMAINS: tuple[Domain, ...] = ({"k": (1,), "v": (None, 1)}, {"k": (None, 1), "v": (1,)})
+"""The values of a pair on which z3 gives up over `PAIR_DOMAIN`, those first that say more."""
 
 ORDERED = frozenset({Operator.GROUPED_AGGREGATION, Operator.LIMIT})
 """Operators that compare three values: the one that is stored, the one that comes, and the next best."""
@@ -177,7 +177,7 @@ def provable(*, quick: bool) -> Iterator[Definition]:
 def domain_of(definition: Definition, *, quick: bool) -> Domain:
     """Returns the values over which a definition is proved."""
     if definition.inner is not None:
-        return OF_PAIRS
+        return PAIR_DOMAIN
     narrow = any(len(table.columns) == 2 for table in definition.tables)
     if definition.outer is Operator.WINDOW:
         return {"k": KEYS, "v": KEYS if quick else NARROW}
@@ -228,7 +228,10 @@ def prove_one(definition: Definition, quick: bool, faults: tuple[str, ...] = ())
     """Proves one definition in this process; a world that refutes it is checked on DuckDB."""
     rules = rules_with(faults)
     effort = EFFORT if definition.inner is None else EFFORT_OF_PAIRS
-    domains = (domain_of(definition, quick=quick), *(() if definition.inner is None else FEWER))
+    domains = (
+        domain_of(definition, quick=quick),
+        *(() if definition.inner is None else SMALLER_DOMAINS),
+    )
     for domain in domains:
         proof = prove(definition, domain, rules, effort=effort)
         if proof.outcome is not Outcome.UNKNOWN:

@@ -65,14 +65,14 @@ def _count(aggregate: Agg, plain: str, args: Sequence[str]) -> str:
 
 def _extreme_by(aggregate: Agg, plain: str, args: Sequence[str]) -> str:
     """Returns MAX_BY or MIN_BY; DuckDB's own ones leave out the rows where the value is NULL."""
-    return f"{OF_NULL_TOO[aggregate.name]}({args[0]}, {args[1]})"
+    return f"{EXTREMES_WITH_NULL[aggregate.name]}({args[0]}, {args[1]})"
 
 
 def _by_struct(aggregate: Agg, plain: str, args: Sequence[str]) -> str:
     """Returns MAX_BY or MIN_BY in the order of a struct, in which Spark has NULL first."""
     value, condition, *fields = args
     order = ", ".join(f"{field} IS NOT NULL, {field}" for field in fields)
-    name = OF_NULL_TOO[aggregate.name.removesuffix("_STRUCT")]
+    name = EXTREMES_WITH_NULL[aggregate.name.removesuffix("_STRUCT")]
     return f"{name}({value}, CASE WHEN {condition} THEN row({order}) END)"
 
 
@@ -106,7 +106,8 @@ def _percentile(aggregate: Agg, plain: str, args: Sequence[str]) -> str:
 
 STATISTICS = frozenset({"STDDEV_SAMP", "STDDEV_POP", "VAR_SAMP", "VAR_POP"})
 
-OF_NULL_TOO: Mapping[str, str] = {"MAX_BY": "arg_max_null", "MIN_BY": "arg_min_null"}
+EXTREMES_WITH_NULL: Mapping[str, str] = {"MAX_BY": "arg_max_null", "MIN_BY": "arg_min_null"}
+"""DuckDB's functions for MAX_BY and MIN_BY that see the rows whose value is NULL, too."""
 
 FORMS: Mapping[str, Form] = {
     **dict.fromkeys(("COVAR_SAMP", "COVAR_POP", "CORR"), _of_pairs),

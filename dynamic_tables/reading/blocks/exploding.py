@@ -31,10 +31,10 @@ from dynamic_tables.reading.values.bind_expression import ExpressionBinder
 from dynamic_tables.reading.values.scope import Names, Outputs, Scope, listed
 
 NAMES = ("explode", "posexplode", "inline")
-OF_VARIANTS = "variant_explode"
+VARIANT_FUNCTION = "variant_explode"
 """The function that makes a row of each element of a VARIANT; it stands in FROM only."""
 
-OF_VARIANT: Columns = (("key", STRING), ("value", VARIANT))
+VARIANT_COLUMNS: Columns = (("key", STRING), ("value", VARIANT))
 """What it shows of an element beside the position."""
 
 OUTER = "_outer"
@@ -62,7 +62,7 @@ def exploding(node: exp.Expr) -> Exploding | None:
         return None
     written = function_name(node)
     name = written.removesuffix(OUTER)
-    if name not in (*NAMES, OF_VARIANTS):
+    if name not in (*NAMES, VARIANT_FUNCTION):
         if isinstance(node, exp.UDTF):
             raise UnsupportedError(f"function {written}", "of those that make rows, explode and inline do")
         return None
@@ -74,7 +74,7 @@ def exploding(node: exp.Expr) -> Exploding | None:
 
 def ensure_in_from(call: Exploding) -> None:
     """Raises DefinitionError: to Spark, the function is one of FROM only, and stands elsewhere."""
-    if call.name == OF_VARIANTS:
+    if call.name == VARIANT_FUNCTION:
         raise DefinitionError(f"{call.name} stands in FROM: write FROM r, LATERAL {call.name}(r.v) AS e")
 
 
@@ -92,7 +92,7 @@ def exploded(names: Names, plan: Plan, scope: Scope, call: Exploding, *, outer: 
     result, position, outputs = _with_elements(names, plan, array, element, shown, outer or call.outer)
     if floats:
         names.float_aggregates.update(column.name for _, column in outputs)
-    shows_position = call.name in ("posexplode", OF_VARIANTS)
+    shows_position = call.name in ("posexplode", VARIANT_FUNCTION)
     return result, ((("pos", position), *outputs) if shows_position else outputs)
 
 
@@ -121,10 +121,10 @@ def _with_elements(
 def _elements(call: Exploding, array: Expr) -> tuple[Expr, Type, Columns | None]:
     """Returns an array, the type of its elements, and the fields that are shown instead of them, if any."""
     element, pair = element_of(array.type), pair_of(array.type)
-    if call.name == OF_VARIANTS:
+    if call.name == VARIANT_FUNCTION:
         if array.type == VARIANT:
-            type_ = struct_type(OF_VARIANT)
-            return Fn(VARIANT_ELEMENTS, (array,), array_type(type_)), type_, OF_VARIANT
+            type_ = struct_type(VARIANT_COLUMNS)
+            return Fn(VARIANT_ELEMENTS, (array,), array_type(type_)), type_, VARIANT_COLUMNS
         wanted = "a VARIANT"
     elif call.name == "inline":
         fields = None if element is None else fields_of(element)

@@ -57,7 +57,7 @@ FIXED: Mapping[str, str] = {
 }
 """Settings on which the meaning of a query or statement depends. Every other one has Spark's default."""
 
-OF_A_SESSION = ("spark.sql.", "spark.databricks.", "spark.delta.")
+SESSION_PREFIXES = ("spark.sql.", "spark.databricks.", "spark.delta.")
 """Settings of sessions. Others that begin with `spark.` are of the process, and a session repeats them."""
 
 WRITING = (
@@ -133,7 +133,7 @@ def in_session(frame: DataFrame, session: SparkSession) -> DataFrame:
 
 def _stays(session: SparkSession, name: str) -> bool:
     """Tells whether a setting of a new session is one of the process, of which there is only one value."""
-    if name.startswith("spark.") and not name.startswith(OF_A_SESSION):
+    if name.startswith("spark.") and not name.startswith(SESSION_PREFIXES):
         return True
     return bool(java_class(session, "org.apache.spark.sql.internal.SQLConf").isStaticConfigKey(name))
 

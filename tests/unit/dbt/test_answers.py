@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from campaign.dbt.answers import CellOf, CellVerdict, Found, breaks_promise, needs
+from campaign.dbt.answers import CellVerdict, Found, ModelCell, breaks_promise, needs
 from campaign.dbt.differences import RefreshDifference, Table, compare
 from campaign.dbt.facts import ProjectFacts
 from campaign.dbt.kinds import ChangeKind, duration, minutes, promised
@@ -37,11 +37,11 @@ def late(minutes_late: int, *, inherited: tuple[str, ...] = ()) -> Found:
     return Found(0, trial, RefreshDifference(("id",), missing=(("2",),), inherited=inherited))
 
 
-def searched(cells: Mapping[ChangeKind, CellOf], of: Any = BY_COUNTRY) -> DbtResult:
+def searched(cells: Mapping[ChangeKind, ModelCell], of: Any = BY_COUNTRY) -> DbtResult:
     """The result of a search over one model."""
     project = type(SHOP)(SHOP.sources, {of.id: of}, (of.id,), "1.11", {of.id: SHOP.ancestors[BY_COUNTRY.id]})
     facts = ProjectFacts(project, Roles({}, {}), Domains(BASE, {}), {}, {}, {})
-    all_cells = {kind: CellOf(reason="it has no such source") for kind in ChangeKind} | dict(cells)
+    all_cells = {kind: ModelCell(reason="it has no such source") for kind in ChangeKind} | dict(cells)
     return DbtResult(facts, {of.id: all_cells}, PROFILE, trials=3, comparisons=3, seconds=1.0)
 
 
@@ -57,11 +57,11 @@ SPARK = {"type": "spark", "name": "shop", "target": "dev", "profiles": "/a b/pro
 
 
 def test_a_kind_that_can_happen_and_was_not_tried_is_undecided() -> None:
-    assert CellOf().verdict is CellVerdict.NOT_APPLICABLE
-    assert CellOf(applicable=True).verdict is CellVerdict.UNDECIDED
-    assert CellOf(applicable=True, not_judged=1, reason="fails").verdict is CellVerdict.NOT_APPLICABLE
-    assert CellOf(applicable=True, equal=[None]).verdict is CellVerdict.EQUAL
-    assert CellOf(applicable=True, equal=[None], differs=[late(60)]).verdict is CellVerdict.DIFFERS
+    assert ModelCell().verdict is CellVerdict.NOT_APPLICABLE
+    assert ModelCell(applicable=True).verdict is CellVerdict.UNDECIDED
+    assert ModelCell(applicable=True, not_judged=1, reason="fails").verdict is CellVerdict.NOT_APPLICABLE
+    assert ModelCell(applicable=True, equal=[None]).verdict is CellVerdict.EQUAL
+    assert ModelCell(applicable=True, equal=[None], differs=[late(60)]).verdict is CellVerdict.DIFFERS
 
 
 @pytest.mark.parametrize(
@@ -78,16 +78,16 @@ def test_a_difference_is_a_failure_within_the_promises_only(
     promises: list[object] | None, minutes_late: int, broken: bool
 ) -> None:
     of = model("by_country", ORDERS.id, CUSTOMERS.id, promises=promises)
-    cell = CellOf(applicable=True, differs=[late(minutes_late)])
+    cell = ModelCell(applicable=True, differs=[late(minutes_late)])
     assert breaks_promise(of, ChangeKind.APPENDED_LATE, cell) is broken
     wanted = Decision.FAILED if broken else Decision.PASSED
     assert decision_of(searched({ChangeKind.APPENDED_LATE: cell}, of)) is wanted
 
 
 def test_what_was_not_judged_is_no_pass() -> None:
-    undecided = searched({ChangeKind.DELETED: CellOf(applicable=True)})
+    undecided = searched({ChangeKind.DELETED: ModelCell(applicable=True)})
     assert decision_of(undecided) is Decision.UNDECIDED
-    equal = {ChangeKind.DELETED: CellOf(applicable=True, equal=[None])}
+    equal = {ChangeKind.DELETED: ModelCell(applicable=True, equal=[None])}
     assert decision_of(searched(equal)) is Decision.PASSED
     broken, unfinished = searched(equal), searched(equal)
     broken.broken.append("a trial")
@@ -99,24 +99,26 @@ def test_what_was_not_judged_is_no_pass() -> None:
 
 
 def test_a_model_without_a_row_in_any_trial_is_not_judged() -> None:
-    cells = {ChangeKind.DELETED: CellOf(applicable=True, equal=[None])}
-    cells[ChangeKind.APPENDED] = CellOf(applicable=True, not_judged=3, reason="its full refresh fails")
+    cells = {ChangeKind.DELETED: ModelCell(applicable=True, equal=[None])}
+    cells[ChangeKind.APPENDED] = ModelCell(applicable=True, not_judged=3, reason="its full refresh fails")
     found = searched(cells)
     settled(found.facts, {BY_COUNTRY.id: cells}, [*cells])
     assert {cell.verdict for cell in cells.values()} == {CellVerdict.UNDECIDED}
-    empty = {kind: CellOf(applicable=True, equal=[None]) for kind in (ChangeKind.DELETED, ChangeKind.UPDATED)}
+    empty = {
+        kind: ModelCell(applicable=True, equal=[None]) for kind in (ChangeKind.DELETED, ChangeKind.UPDATED)
+    }
     settled(found.facts, {BY_COUNTRY.id: empty}, [*empty])
     assert {cell.reason for cell in empty.values()} == {"it had no row in any trial"}
-    untried = {ChangeKind.DELETED: CellOf(applicable=True)}
+    untried = {ChangeKind.DELETED: ModelCell(applicable=True)}
     settled(found.facts, {BY_COUNTRY.id: untried}, [*untried])
     assert untried[ChangeKind.DELETED].reason == "no trial of it has run"
-    filled = {ChangeKind.DELETED: CellOf(applicable=True, equal=[None], filled=True)}
+    filled = {ChangeKind.DELETED: ModelCell(applicable=True, equal=[None], filled=True)}
     settled(found.facts, {BY_COUNTRY.id: filled}, [*filled])
     assert filled[ChangeKind.DELETED].verdict is CellVerdict.EQUAL
 
 
 def test_the_headline_tells_nothing_promised_from_everything_may_happen() -> None:
-    cells = {ChangeKind.DELETED: CellOf(applicable=True, equal=[None], filled=True)}
+    cells = {ChangeKind.DELETED: ModelCell(applicable=True, equal=[None], filled=True)}
     for promises, due in ((None, "Nothing was promised; 0 differences"), ([], "No difference within")):
         of = model("by_country", ORDERS.id, CUSTOMERS.id, promises=promises)
         found = searched(cells, of)
@@ -127,7 +129,10 @@ def test_the_headline_tells_nothing_promised_from_everything_may_happen() -> Non
 
 
 def test_the_headline_of_an_undecided_run_names_what_was_not_judged_and_counts_what_differs() -> None:
-    cells = {ChangeKind.DELETED: CellOf(applicable=True), ChangeKind.APPENDED_LATE: CellOf(differs=[late(1)])}
+    cells = {
+        ChangeKind.DELETED: ModelCell(applicable=True),
+        ChangeKind.APPENDED_LATE: ModelCell(differs=[late(1)]),
+    }
     shown = document(searched(cells, model("by_country", ORDERS.id, promises=None)), "shop", 1)
     assert headline(shown).startswith(
         "Undecided: not all that was asked for was judged: by_country; 1 difference to know of (1 model"
@@ -135,19 +140,19 @@ def test_the_headline_of_an_undecided_run_names_what_was_not_judged_and_counts_w
 
 
 def test_needs_are_one_sentence() -> None:
-    cell = CellOf(applicable=True, equal=[2880], differs=[late(4320), late(44640)])
-    deleted = CellOf(applicable=True, differs=[late(1)])
+    cell = ModelCell(applicable=True, equal=[2880], differs=[late(4320), late(44640)])
+    deleted = ModelCell(applicable=True, differs=[late(1)])
     assert needs(BY_COUNTRY, {ChangeKind.APPENDED_LATE: cell, ChangeKind.DELETED: deleted}) == (
         "by_country is right if no row is more than 2 days older than the newest when it arrives "
         "(it was wrong at 3 days) and no row is deleted."
     )
-    assert "needs nothing" in needs(BY_COUNTRY, {ChangeKind.DELETED: CellOf(equal=[None])})
+    assert "needs nothing" in needs(BY_COUNTRY, {ChangeKind.DELETED: ModelCell(equal=[None])})
     assert "only appended" in needs(BY_COUNTRY, {ChangeKind.APPENDED: deleted})
-    assert "it fails" in needs(BY_COUNTRY, {ChangeKind.DELETED: CellOf(reason="it fails")})
+    assert "it fails" in needs(BY_COUNTRY, {ChangeKind.DELETED: ModelCell(reason="it fails")})
 
 
 def test_the_difference_that_is_shown_is_of_the_models_own_making_and_least_late() -> None:
-    cell = CellOf(differs=[late(1, inherited=("other",)), late(4320), late(60)])
+    cell = ModelCell(differs=[late(1, inherited=("other",)), late(4320), late(60)])
     best = cell.best(BY_COUNTRY, ChangeKind.APPENDED_LATE)
     assert best is not None
     assert best.trial.late == 60
@@ -188,9 +193,9 @@ def test_durations_are_read_and_written() -> None:
 def test_pages_show_the_rows_of_a_difference() -> None:
     of = model("by_country", ORDERS.id, CUSTOMERS.id, promises=[{"late_by": "3 days"}])
     cells = {
-        ChangeKind.APPENDED_LATE: CellOf(applicable=True, differs=[late(4320)]),
-        ChangeKind.APPENDED: CellOf(applicable=True, equal=[None, None]),
-        ChangeKind.DELETED: CellOf(applicable=True),
+        ChangeKind.APPENDED_LATE: ModelCell(applicable=True, differs=[late(4320)]),
+        ChangeKind.APPENDED: ModelCell(applicable=True, equal=[None, None]),
+        ChangeKind.DELETED: ModelCell(applicable=True),
     }
     found = document(searched(cells, of), "<shop>", 1)
     page = dbt_page(found, {("by_country", "appended_late"): "differences/x"})
