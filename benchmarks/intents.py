@@ -16,7 +16,7 @@ from dynamic_tables.session import Settings, open_session
 from protocols.data_plane.on_spark.fixpoint import Round
 from protocols.data_plane.on_spark.ledger import IntentLedger
 
-SMALL = 1_000
+LATER_TRANSACTIONS = 1_000
 """Transactions of the epochs after the first one."""
 
 
@@ -66,7 +66,7 @@ def main(transactions: int, keys: int, hot: float) -> None:
 
     ledger = IntentLedger(spark, tempfile.mkdtemp(prefix="intents_"))
     start = 1
-    for count in (transactions, SMALL, SMALL):
+    for count in (transactions, LATER_TRANSACTIONS, LATER_TRANSACTIONS):
         began = time.perf_counter()
         done = ledger.add(batch(spark, start, count, keys, hot), show)
         seconds = time.perf_counter() - began

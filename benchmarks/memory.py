@@ -16,7 +16,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-EVERY = 5.0
+SAMPLE_EVERY_S = 5.0
 """Seconds between two samples."""
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -51,7 +51,7 @@ def main() -> int:
     with subprocess.Popen(sys.argv[1:]) as running:
         while running.poll() is None:
             samples.append(((time.monotonic() - started) / 60, resident(running.pid) / 2**20))
-            time.sleep(EVERY)
+            time.sleep(SAMPLE_EVERY_S)
     second = samples[len(samples) // 2 :]
     if len(second) > 2:
         slope = statistics.linear_regression(*zip(*second, strict=True)).slope

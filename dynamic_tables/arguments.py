@@ -10,15 +10,15 @@ from dynamic_tables.definition import BaseTable
 from dynamic_tables.errors import DefinitionError
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-LONGEST = 128
+LONGEST_NAME = 128
 """Characters of a name."""
 
 
 def checked_name(name: object, of: str = "a table or view") -> str:
     """Returns a new name in lower case. Raises DefinitionError: it is no name."""
     text = checked_text(name, of)
-    if len(text) > LONGEST:
-        raise DefinitionError(f"{text[:20]}... has {len(text)} characters; a name has {LONGEST} at most")
+    if len(text) > LONGEST_NAME:
+        raise DefinitionError(f"{text[:20]}... has {len(text)} characters; a name has {LONGEST_NAME} at most")
     if not NAME.fullmatch(text):
         raise DefinitionError(f"{text!r} is no name; use letters, digits and _, starting with a letter")
     return text.lower()

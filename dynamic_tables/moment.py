@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-SIMULATED = 20 * 365 * 86_400_000_000
+SIMULATED_BELOW = 20 * 365 * 86_400_000_000
 """Microseconds below which a time is one of a simulated clock, which begins near 0, and no date."""
 
 START = datetime(1970, 1, 1, tzinfo=UTC)
@@ -16,7 +16,7 @@ def moment(micros: int) -> str:
     >>> moment(1_795_796_600_123_456), moment(48)
     ('2026-11-27T16:23:20.123456Z', '48')
     """
-    if abs(micros) < SIMULATED:
+    if abs(micros) < SIMULATED_BELOW:
         return str(micros)
     try:
         shown = START + timedelta(microseconds=micros)

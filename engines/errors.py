@@ -2,7 +2,7 @@
 
 import re
 
-LONGEST = 500
+LONGEST_ERROR = 500
 """Characters of an error of an engine that are shown."""
 
 SQL_STATE = re.compile(r"SQLSTATE: ([0-9A-Z]{5})")
@@ -25,7 +25,7 @@ def shown(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt):
         raise error
     name, text = _innermost(error)
-    return f"{name}: {text.splitlines()[0] if text else ''}"[:LONGEST]
+    return f"{name}: {text.splitlines()[0] if text else ''}"[:LONGEST_ERROR]
 
 
 def sql_state(error: BaseException) -> str:

@@ -160,7 +160,7 @@ INTENT_NAMES = (
 STATEMENTS = ("insert", "update", "delete", "merge", "truncate", "overwrite", "restore")
 """The kinds of statements under which every operator is maintained (see `campaign.judging.statements`)."""
 
-RARE = 0.04
+RARE_FLOOR = 0.04
 """The floor of what a run of 25,000 scenarios must have met once."""
 
 FLOORS: Mapping[str, float] = {
@@ -172,7 +172,7 @@ FLOORS: Mapping[str, float] = {
     },
     **{f"action: {name}": 200 for name in ("INITIALIZE", "INCREMENTAL", "NO_DATA", "FULL")},
     "action: REINITIALIZE": 5,
-    **{f"pair: {outer} > {inner}": RARE for outer in COUNTED for inner in COUNTED},
+    **{f"pair: {outer} > {inner}": RARE_FLOOR for outer in COUNTED for inner in COUNTED},
     **{f"pair: {outer} > {inner}": 3 for outer, inner in COMMON_PAIRS},
     **{f"dml: {operator} / {kind}": 0.5 for operator in COUNTED for kind in STATEMENTS},
     **{f"intent: {intent}": 5 for intent in INTENT_NAMES},
@@ -223,7 +223,7 @@ QUICK = Profile(
     # A scenario has one intent and small queries, so every floor is an eighth; pairs come up half as often,
     # branches a third as often.
     floors={
-        **{name: wanted / (2 if wanted == RARE else 8) for name, wanted in FLOORS.items()},
+        **{name: wanted / (2 if wanted == RARE_FLOOR else 8) for name, wanted in FLOORS.items()},
         **{f"branch: {name}": wanted / 4 for name, wanted in BRANCH_FLOORS.items()},
         "action: INITIALIZE": 1000,
         "action: INCREMENTAL": 300,

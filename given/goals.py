@@ -33,7 +33,7 @@ TRUE_AT: Mapping[type[exp.Expr], int] = {exp.EQ: 0, exp.GTE: 0, exp.LTE: 0, exp.
 FALSE_AT: Mapping[type[exp.Expr], int] = {exp.NEQ: 0, exp.GT: 0, exp.LT: 0, exp.EQ: 1, exp.LTE: 1, exp.GTE: 2}
 """The same for FALSE."""
 
-LONGEST = 60
+LONGEST_CONDITION = 60
 """Characters of a condition that a label shows."""
 
 
@@ -249,7 +249,7 @@ def probe(condition: exp.Expr, context: exp.Select) -> exp.Select:
 def shown(condition: exp.Expr) -> str:
     """A condition as a label shows it."""
     text = " ".join(condition.sql("databricks", comments=False).split())
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return text if len(text) <= LONGEST_CONDITION else f"{text[: LONGEST_CONDITION - 3]}..."
 
 
 def _without(select: exp.Select, *clauses: str) -> exp.Select:

@@ -10,7 +10,7 @@ from typing import Any
 
 from workload.types import BITS, Kind, SqlType, Value, document_text, fits, to_float
 
-LONGEST = 100
+LONGEST_TEXT = 100
 """The most characters of a text that is made for a condition on its length."""
 
 EPOCH = dt.datetime.fromisoformat("2024-01-01")
@@ -48,7 +48,7 @@ def of_length(length: Any) -> tuple[str, ...]:
     >>> of_length(2)
     ('aa', 'aaa', 'a')
     """
-    if type(length) is not int or not 0 <= length <= LONGEST:
+    if type(length) is not int or not 0 <= length <= LONGEST_TEXT:
         return ()
     return tuple("a" * each for each in (length, length + 1, length - 1) if each >= 0)
 

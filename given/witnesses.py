@@ -46,7 +46,7 @@ MIRRORED: Mapping[type[exp.Expr], type[exp.Expr]] = {
 }
 """The comparison with its sides exchanged."""
 
-MOST = 8
+MOST_WITNESSES = 8
 """The most witnesses of one definition: one for each branch of its set operations."""
 
 
@@ -77,7 +77,7 @@ class Witnesses:
 
     def of(self, definition: Resolved) -> tuple[Witness, ...]:
         """The witnesses of a definition; none where sqlglot could not resolve its columns."""
-        sketches = [] if definition.scope is None else list(self._query(definition.scope))[:MOST]
+        sketches = [] if definition.scope is None else list(self._query(definition.scope))[:MOST_WITNESSES]
         self.known[definition.written.name] = sketches
         return tuple(witness for sketch in sketches if (witness := self._finished(sketch)) is not None)
 

@@ -18,7 +18,7 @@ SIGNS = {"equal": "=", "differs": "differs", "not applicable": "", "undecided": 
 """A verdict in a cell of the table."""
 
 
-NAMED = 4
+MODELS_NAMED = 4
 """At most so many models that were not judged stand in the headline by name; more would hide the rest."""
 
 
@@ -47,7 +47,7 @@ def headline(document: DbtDocument) -> str:
     if document["decision"] == "undecided":
         unjudged = [name for name, model in models.items() if kinds_that(model, "undecided")]
         why = "not all that was asked for was judged" if document["finished"] else "the budget was spent"
-        names = f": {', '.join(unjudged)}" if 0 < len(unjudged) <= NAMED else ""
+        names = f": {', '.join(unjudged)}" if 0 < len(unjudged) <= MODELS_NAMED else ""
         return f"Undecided: {why}{names}{f'; {differences}' if differing else ''} ({shown})"
     if all(model["promises"] is None for model in models.values()):
         return f"Nothing was promised; {differences} ({shown})"

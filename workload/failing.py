@@ -5,7 +5,7 @@ from __future__ import annotations
 from workload.query import Call, Literal, Node, walk
 from workload.types import Kind
 
-LARGE = 2**30
+LARGE_CONSTANT = 2**30
 """Beside a constant of this size the sum of small integers may overflow INT."""
 
 
@@ -25,7 +25,7 @@ def _undefined_somewhere(call: Call) -> bool:
             return call.args[0].type.kind is Kind.STRING and call.type.kind is not Kind.STRING
         case "add":
             return any(
-                isinstance(arg, Literal) and type(arg.value) is int and abs(arg.value) > LARGE
+                isinstance(arg, Literal) and type(arg.value) is int and abs(arg.value) > LARGE_CONSTANT
                 for arg in call.args
             )
         case _:

@@ -39,7 +39,7 @@ from dynamic_tables.store.log.log import TableMetadata
 from dynamic_tables.store.names.catalog import ATTACHED, DYNAMIC_TABLE, VIEW, attached, from_metadata
 from dynamic_tables.store.port import Action
 
-SHOWN = 10
+ROWS_SHOWN = 10
 """Rows of a difference that are kept as evidence."""
 
 
@@ -215,7 +215,7 @@ def _compared(
         evaluation.query(table.text, views, "due", newest.timestamp)
         if table.frozen_where:
             facts += _frozen(table, refreshes, evaluation)
-        columns, missing, less, extra, more = evaluation.difference("stored", "due", SHOWN)
+        columns, missing, less, extra, more = evaluation.difference("stored", "due", ROWS_SHOWN)
         if less or more:
             facts = [*facts, *_confirmed(table, tables, evaluation, newest.timestamp)]
             facts.append(f"rows of the query that are missing: {less}; rows that are too many: {more}")

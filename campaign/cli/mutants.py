@@ -23,7 +23,7 @@ from campaign.lanes.spec import LaneSpec
 from campaign.mutants.cases import CaseHunt, hunt_cases, known
 from campaign.mutants.hunt import HuntResult, hunt_all
 from campaign.mutants.kinds import ENGINE, KINDS, FaultKind
-from campaign.mutants.verdict import MOST, HuntVerdict, hunt_text
+from campaign.mutants.verdict import MOST_SCENARIOS, HuntVerdict, hunt_text
 from campaign.runs.definitions import over_definitions, over_random_documents, values_from
 from engines.registry import TIERS
 from generators.profiles import load_profile
@@ -119,7 +119,7 @@ def case_files(results: Sequence[CaseHunt]) -> dict[str, str]:
     "--scenarios",
     type=click.IntRange(1),
     help="Scenarios (or histories, accounts, ...) for each fault: one that lives longer has survived.  "
-    f"[{MOST}; other kinds: their own]",
+    f"[{MOST_SCENARIOS}; other kinds: their own]",
 )
 @click.option(
     "--attempts", type=click.IntRange(0), default=300, help="How many runs shrinking one kill may take."
@@ -216,7 +216,7 @@ def hunt_in_engine(
         budget=budget,
         workers=workers,
         attempts=attempts,
-        most=scenarios or (MOST if definitions is None else MOST_OVER_DEFINITIONS),
+        most=scenarios or (MOST_SCENARIOS if definitions is None else MOST_OVER_DEFINITIONS),
         validations=validations,
         progress=lambda result: print_line(engine_score(result), "scenario"),
     )

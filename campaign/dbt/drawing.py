@@ -25,7 +25,7 @@ AGES = (1, 60, DAY, 10 * DAY, 10 * DAY)
 MEETING = 0.6
 """How often a column takes a value that stands on the other side of a join."""
 
-ASKED = 0.4
+ASKED_SHARE = 0.4
 """How often all columns of a row take values that models ask for: else few rows pass several conditions."""
 
 CROSSING = 0.6
@@ -105,7 +105,7 @@ class Drawing:
         self.oldest = min(self.oldest, tick)
         taken = list(self.contents.rows.get(source.id, {}).values())
         for attempt in range(60):
-            asked = bool(self.domains.constants) and self.random.random() < ASKED
+            asked = bool(self.domains.constants) and self.random.random() < ASKED_SHARE
             values = {column.name: self._value(source, column, asked=asked) for column in source.columns}
             for foreign in source.foreign:
                 values |= self._reference(source, foreign)

@@ -28,7 +28,7 @@ from campaign.errors import CampaignError
 REDRAWS = 20
 """How often a trial is drawn again whose rows the database refuses."""
 
-ENOUGH = 3
+ENOUGH_DIFFERENCES = 3
 """After so many trials that differ, the others of a cell would only cost time."""
 
 PROGRESS_S = 5.0
@@ -229,7 +229,8 @@ class Search:
         """How many trials of a pair are left."""
         most = min(self.limits.trials, TWO_RUNS) if pair.kind is ChangeKind.TWO_RUNS else self.limits.trials
         cells = [self.answers[id_][pair.kind] for id_ in pair.models]
-        return most - self.next_number.get(at, 0) if any(len(c.differs) < ENOUGH for c in cells) else 0
+        open_ = any(len(cell.differs) < ENOUGH_DIFFERENCES for cell in cells)
+        return most - self.next_number.get(at, 0) if open_ else 0
 
     def work(self, runner: Runner) -> None:
         """Runs trials until there are none."""

@@ -138,14 +138,14 @@ def counts_swapped(schema: Columns) -> nodes.Plan:
     return recomputed(apply.validate(schema), {nodes.INSERT: deleted, nodes.DELETE: inserted})
 
 
-MOST = 25
+MANY_ROWS = 25
 """Fewer rows than the intent "many rows" changes, more than any other change set has."""
 
 
 def cut_off(source: str, schema: Columns) -> nodes.Plan:
     """Of more than 25 rows that come, or go, those beyond the 25th are cut off."""
     numbered = nodes.Numbered(changes.capture(source, schema), (Col(nodes.ACTION, STRING),), "$NUMBER")
-    first = Fn("<=", (Col(numbered.name, INT), Lit(MOST, INT)), BOOLEAN)
+    first = Fn("<=", (Col(numbered.name, INT), Lit(MANY_ROWS, INT)), BOOLEAN)
     return recomputed(nodes.Filter(numbered, first), {}, nodes.columns(numbered)[:-1])
 
 

@@ -27,7 +27,7 @@ from campaign.judging.run_history import observe
 from campaign.judging.statements import statements_met
 from campaign.judging.texts import AMBIGUOUS, LIMIT_S, MODE, REFRESH, VOICE, Texts, Voice
 from campaign.judging.vote import INCREMENTAL_BUG, OwnError, Vote, count_votes, no_own_error
-from engines.errors import LONGEST, shown
+from engines.errors import LONGEST_ERROR, shown
 from generators.coverage import operators
 from oracle.bag import Bag, canonical_row
 from oracle.compare import compare
@@ -374,7 +374,7 @@ class Judgement:
                 canonical_row(row, [column.type for column in columns])
             except UnfitValue as error:
                 message = f"{event.table} shows a row that its columns cannot hold: {error}, in {row!r}"
-                self._find(Check.EQUALITY, event.table, event.step, message[:LONGEST])
+                self._find(Check.EQUALITY, event.table, event.step, message[:LONGEST_ERROR])
                 return True
         return False
 

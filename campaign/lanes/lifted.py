@@ -27,7 +27,7 @@ from workload.lift.kind import Lifting
 from workload.outcomes.results import Outcome, OutcomeClass
 from workload.scenario import Commit, Scenario
 
-LARGE = 1_000
+LARGE_STATEMENT = 1_000
 """Rows of a statement up to which a scenario is lifted."""
 
 TAKEN_APART = 200
@@ -105,7 +105,7 @@ def _may_fail(scenario: Scenario) -> bool:
 def _is_large(scenario: Scenario) -> bool:
     """Tells whether a statement has so many rows that a copy of them for each world is too much."""
     return any(
-        isinstance(statement, WithRows) and len(statement.rows) > LARGE
+        isinstance(statement, WithRows) and len(statement.rows) > LARGE_STATEMENT
         for step in scenario.steps
         if isinstance(step, Commit)
         for statement in step.statements

@@ -17,7 +17,7 @@ from campaign.faults import FAULTS
 from campaign.judging.lane import Lane
 from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Pool, Worker, WorkerDied, pool_for
-from campaign.mutants.verdict import MOST, HuntVerdict, hunt_verdict
+from campaign.mutants.verdict import MOST_SCENARIOS, HuntVerdict, hunt_verdict
 from generators.generate import scenario_at
 from generators.profiles import Profile
 from shrink import shrink
@@ -62,7 +62,7 @@ class HuntResult:
     scenarios: int
     seconds: float
     kill: Kill | None
-    most: int = MOST
+    most: int = MOST_SCENARIOS
     note: str = ""
     differs: bool = True
     seen: bool = True
@@ -89,7 +89,7 @@ class Hunt:
     profile: Profile
     validations: bool
     first: int = 0
-    most: int = MOST
+    most: int = MOST_SCENARIOS
     seconds: float
     deadline: float
     attempts: int = 0
@@ -234,7 +234,7 @@ def hunt_all(
     budget: float,
     workers: int,
     attempts: int,
-    most: int = MOST,
+    most: int = MOST_SCENARIOS,
     validations: bool = False,
     progress: Callable[[HuntResult], None] = lambda result: None,
     now: Callable[[], float] = time.time,

@@ -7,7 +7,7 @@ from enum import Enum
 from reports.figures import plural
 from workload.outcomes.decision import Decision
 
-MOST = 500
+MOST_SCENARIOS = 500
 """Scenarios in which a planted fault of the engine must be found; one that lives longer has survived."""
 
 

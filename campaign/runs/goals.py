@@ -25,7 +25,7 @@ GOAL = "goal: "
 LIMIT_S = 1.0
 """Seconds that DuckDB has for the probes of a table at one time; what it does not answer is not met."""
 
-ENOUGH = 20
+ENOUGH_SCENARIOS = 20
 """The scenarios with a definition from which on its coverage has a floor."""
 
 
@@ -172,7 +172,7 @@ def definitions_judged(
 ) -> tuple[dict[str, JudgedDefinition], dict[str, UnmetFloor]]:
     """What a campaign says of each dynamic table, and the tables whose coverage is below `floor` percent.
 
-    A table that fewer than `ENOUGH` scenarios had has no floor yet, but each must have been judged once.
+    A table with fewer than `ENOUGH_SCENARIOS` has no floor yet, but each must have been judged once.
     """
     judged: dict[str, JudgedDefinition] = {}
     unmet: dict[str, UnmetFloor] = {}
@@ -205,7 +205,7 @@ def definitions_judged(
         wanted = math.ceil(len(goals) * floor / 100)
         if not (scenarios and voices):
             unmet[f"{IS_JUDGED}{table.name}"] = UnmetFloor(0, 1)
-        if scenarios >= ENOUGH and len(goals) - len(missing) < wanted:
+        if scenarios >= ENOUGH_SCENARIOS and len(goals) - len(missing) < wanted:
             unmet[f"goals: {table.name}"] = UnmetFloor(len(goals) - len(missing), wanted)
     for name, reason in given.refused.items():
         judged[name] = JudgedDefinition(reason=reason)

@@ -13,7 +13,7 @@ from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.store.port import NamingStore
 
-EVERY = 4
+DESCRIBE_EVERY = 4
 """Of so many looks one also describes a table, and reads its past: the journal is long after some hours."""
 
 START = datetime(1970, 1, 1, tzinfo=UTC)
@@ -27,8 +27,8 @@ class Showing(Watched):
         """Judges the state of all tables, and now and then all that is shown of one. `stopped`: suspended."""
         self._states(at, stopped)
         names = sorted(self.truth.tables)
-        if names and self.result.looks % EVERY == 0:
-            name = names[self.result.looks // EVERY % len(names)]
+        if names and self.result.looks % DESCRIBE_EVERY == 0:
+            name = names[self.result.looks // DESCRIBE_EVERY % len(names)]
             self._described(at, name)
             self._past(at, name)
 

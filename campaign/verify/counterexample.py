@@ -17,7 +17,7 @@ from workload.types import Row
 ID = "$ROW_ID"
 ACTION = "$ACTION"
 
-SHOWN = 12
+ROWS_SHOWN = 12
 """Rows of a block that are shown; only a fault has more in so small a world."""
 
 
@@ -83,6 +83,6 @@ def block(title: str, columns: Sequence[str], rows: Sequence[Row]) -> Iterator[s
     ]
     yield f"{title}:" + ("" if rows else " no rows")
     if rows:
-        yield from (f"    {text}" for text in texts[: SHOWN + 1])
-    if len(rows) > SHOWN:
-        yield f"    and {len(rows) - SHOWN} more"
+        yield from (f"    {text}" for text in texts[: ROWS_SHOWN + 1])
+    if len(rows) > ROWS_SHOWN:
+        yield f"    and {len(rows) - ROWS_SHOWN} more"

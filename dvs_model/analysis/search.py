@@ -24,7 +24,7 @@ CHEAP = 2_000
 TRIES = 10
 """Edges through which a shortest cycle is searched in a large web; the smallest of these cycles is shown."""
 
-SMALL = 500_000
+SMALL_SEARCH = 500_000
 """Edges times vertices up to which a shortest cycle is searched through every edge."""
 
 
@@ -156,7 +156,7 @@ def smallest_cycle(through: Iterable[Edge], made: Web, budget: Budget) -> tuple[
     Tries TRIES edges, and more in a small web. None: none of them closes a cycle. Raises BudgetSpent.
     """
     best: tuple[Edge, ...] | None = None
-    for edge in islice(through, max(TRIES, SMALL // max(1, len(made.ways)))):
+    for edge in islice(through, max(TRIES, SMALL_SEARCH // max(1, len(made.ways)))):
         if best is not None and len(best) == 2:
             break
         start, goal = made.number.get(edge.target), made.number.get(edge.source)

@@ -26,7 +26,7 @@ class Footprint:
     writes: dict[str, Version] = field(default_factory=dict)
 
 
-MOST = 200
+MOST_TRANSACTIONS = 200
 """Transactions up to which anomalies are looked for by name: every pair of transactions is compared."""
 
 
@@ -34,7 +34,7 @@ def named(checked: Checked) -> tuple[tuple[str, tuple[int, ...], str], ...]:
     """Returns the anomalies of a checked history by the names that people know, each with a sentence."""
     if checked.seen is not None:
         return checked.seen.anomalies
-    if len(checked.history.transactions()) > MOST:
+    if len(checked.history.transactions()) > MOST_TRANSACTIONS:
         return ()
     found = anomalies(checked.history)
     return tuple((name, txns, sentence(name, txns)) for name, txns in found.items())

@@ -70,10 +70,12 @@ CONVERTED = "the file was converted, and the order of operations inside a transa
 NAMED_OF = 400
 """Transactions on cycles up to which anomalies are looked for by name, for the reader's sake."""
 
-MOST = 100_000
+MOST_ON_CYCLES = 100_000
 """Transactions on cycles that the definitions are given at a time: they need objects for each of them."""
 
-TOO_LARGE = f"more than {MOST:,} transactions are in cycles with each other, too many to look at all cycles"
+TOO_LARGE = (
+    f"more than {MOST_ON_CYCLES:,} transactions are in cycles with each other, too many to look at all cycles"
+)
 
 KEPT_IN_ORDER = (Level.SESSION_3, Level.PL_SS)
 """The levels that keep sessions, as serializability for clients does."""
@@ -116,7 +118,7 @@ def judged(
     *,
     steps: int = STEPS,
     wanted: Sequence[str] = (),
-    most: int = MOST,
+    most: int = MOST_ON_CYCLES,
     search_steps: int = SEARCH_STEPS,
 ) -> Checked:
     """Returns the verdicts on a history whose reads are matched to writes already.

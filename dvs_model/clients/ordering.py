@@ -26,7 +26,7 @@ from dvs_model.graph.cycles import Ways, cheapest_way, labels_of, order_of, reac
 from dvs_model.observed.client import shortened
 from dvs_model.observed.seen import Observed
 
-TOLD = 12
+ALTERNATIVES_TOLD = 12
 """Excluded alternatives that are explained in words. A refutation may need hundreds, which nobody reads."""
 
 AT_ONCE = 400
@@ -282,7 +282,7 @@ class _Deciding:
             txns |= dict.fromkeys(
                 (int(row[2]), int(row[3]), tail % self.graph.count, head % self.graph.count)
             )
-            if len(told) < TOLD:
+            if len(told) < ALTERNATIVES_TOLD:
                 what = f"{first} did not write key {self.graph.names[row[1]]} before {second}"
                 last_step = f"then {self.named(tail)} would come before {self.named(head)}"
                 told.append(f"{what}: {last_step}, but {way}")

@@ -22,7 +22,7 @@ from dvs_model.theory.names import Phenomenon
 
 DIRTY = ("aborted read", "intermediate read")
 
-MOST = 200_000
+MOST_TRANSACTIONS = 200_000
 """Transactions up to which guarantees and strict levels are decided: they need objects for each read."""
 
 DISAGREE = "the order of the file and :time do not agree on when transactions began and ended"
@@ -74,7 +74,7 @@ class Variants:
             return self.implied(Answer(None, "the file does not say when transactions began and ended"))
         if self.serial and answers.basis.unordered is None:
             return dict.fromkeys(Client, Answer(True))
-        if len(answers.basis.observed.transactions) > MOST:
+        if len(answers.basis.observed.transactions) > MOST_TRANSACTIONS:
             return self.implied(Answer(None, "there are too many transactions for it"))
         by_file, by_time = (time_pairs(answers.basis.windows(timed=timed)) for timed in (False, True))
         found = answers.with_order(order, self.present, by_file)
@@ -131,7 +131,7 @@ class Variants:
         if self.plain[Client.CAUSAL].holds:
             # Causal consistency implies all four guarantees.
             return self.plain[Client.CAUSAL]
-        if len(self.answers.basis.observed.transactions) > MOST:
+        if len(self.answers.basis.observed.transactions) > MOST_TRANSACTIONS:
             return Answer(None, "there are too many transactions for it")
         basis = self.answers.basis
         made = problem(*basis.whole(), sessions=True)

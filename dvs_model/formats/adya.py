@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.reader import LARGE, Item, Parsed, Refused, Whole, decoded
+from dvs_model.formats.reader import LARGE_FILE, Item, Parsed, Refused, Whole, decoded
 from dvs_model.notation import parse
 
 
@@ -29,7 +29,7 @@ def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Ite
 
 def _large(text: str, name: str) -> Parsed | None:
     """Returns the part of a large history that its verdicts depend on; None: read it event by event."""
-    if len(text) < LARGE:
+    if len(text) < LARGE_FILE:
         return None
     # Imported here, because every command would start later with it.
     from dvs_model.formats.notation_columns import quick

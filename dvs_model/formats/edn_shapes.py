@@ -21,7 +21,7 @@ MOST_DIGITS = 18
 OTHER_ENDS = (b"\r", b"\v", b"\f", b"\x1c", b"\x1d", b"\x1e")
 """What ends a line for the reader of single operations as well."""
 
-FEW = 2000
+FEW_SHAPES = 2000
 """Shapes that a file may have; or one for so many lines:"""
 LINES_OF_A_SHAPE = 20
 
@@ -73,7 +73,7 @@ def shaped(data: bytes) -> Shaped | None:
     lines = skeleton.split(b"\n")
     known: dict[bytes, int] = {}
     shape = np.fromiter((known.setdefault(line, len(known)) for line in lines), np.int64, len(lines))
-    if len(known) > max(FEW, len(lines) // LINES_OF_A_SHAPE):
+    if len(known) > max(FEW_SHAPES, len(lines) // LINES_OF_A_SHAPE):
         return None
     maps, counts, codes = list[Pairs](), list[int](), list[int]()
     for line in known:

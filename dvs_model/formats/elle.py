@@ -36,7 +36,7 @@ PREDICATE_WORDS = ("init", "insert", "delete", "rp")
 OTHER = {":transfer", ":add", ":cas", ":acquire", ":release", ":enqueue", ":dequeue", ":inc", ":dec"}
 """Operations of other workloads of Jepsen."""
 
-LARGE = 1 << 20
+LARGE_FILE = 1 << 20
 """Bytes of a file from which on its lines are read by their shapes."""
 
 BINARY = (b"JEPSEN", b"\xcd", b"\xc0")
@@ -70,7 +70,7 @@ class Gathered:
 def read_edn(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
     """Yields the history of an EDN file, or those of its independent keys."""
     data = file.read()
-    observed = quick(data, name, workload) if len(data) >= LARGE and _plain(data, workload) else None
+    observed = quick(data, name, workload) if len(data) >= LARGE_FILE and _plain(data, workload) else None
     if observed is not None:
         yield Viewed(observed, 1, Form.EDN)
         return

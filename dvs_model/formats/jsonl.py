@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from dvs_model.errors import HistoryError
 from dvs_model.formats.arrays import Arrays, shown
-from dvs_model.formats.reader import LARGE, Item, Parsed, Refused, Whole, decoded, json_value
+from dvs_model.formats.reader import LARGE_FILE, Item, Parsed, Refused, Whole, decoded, json_value
 from dvs_model.graph.wellformed import well_formed
 from dvs_model.histories.history import History
 from dvs_model.notation import parse
@@ -39,7 +39,7 @@ def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Ite
 
 def _large(data: bytes, label: str, number: int) -> Parsed | None:
     """Returns the part of a large history that its verdicts depend on; None: read it event by event."""
-    if len(data) < LARGE:
+    if len(data) < LARGE_FILE:
         return None
     # Imported here, because every command would start later with it.
     from dvs_model.formats.jsonl_columns import quick

@@ -14,13 +14,13 @@ from dvs_model.errors import HistoryError
 from dvs_model.formats import notation_columns
 from dvs_model.formats.arrays import Arrays
 from dvs_model.histories.draft import DraftEvent
-from dvs_model.stated.part import SMALL, Reduced, part
+from dvs_model.stated.part import FEW_TRANSACTIONS, Reduced, part
 from dvs_model.stated.rows import ABORT, CODES, COMMIT, DERIVE, START, Written
 
 PAIR = re.compile(rb"\"\s*:")
 
 
-def quick(data: bytes, name: str, small: int = SMALL) -> Reduced | None:
+def quick(data: bytes, name: str, small: int = FEW_TRANSACTIONS) -> Reduced | None:
     """Returns the part of a line's history that its verdicts depend on; None: read it event by event."""
     # Imported here, because every command would start later with it.
     import orjson

@@ -14,7 +14,7 @@ from dvs_model.columns.table import Bools, Ints
 from dvs_model.errors import HistoryError
 from dvs_model.histories.draft import DraftEvent
 from dvs_model.notation.scan import scan
-from dvs_model.stated.part import SMALL, Reduced, part
+from dvs_model.stated.part import FEW_TRANSACTIONS, Reduced, part
 from dvs_model.stated.rows import CODES, DERIVE, LETTERS, READ, WRITE, Written, ints
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ BLOCK = 1 << 22
 """Characters that are taken apart at once: each event takes some hundred bytes meanwhile."""
 
 
-def quick(text: str, name: str, small: int = SMALL) -> Reduced | None:
+def quick(text: str, name: str, small: int = FEW_TRANSACTIONS) -> Reduced | None:
     """Returns the part of a history that its verdicts depend on; None: read it event by event."""
     written = _written(text)
     rows = None if written is None else written.rows()

@@ -52,7 +52,7 @@ def read(data: bytes, name: str) -> Observed:
 ZERO = re.compile(rb",0\)\s*$", re.MULTILINE)
 """The end of a line of transaction 0."""
 
-LARGE = 1 << 20
+LARGE_FILE = 1 << 20
 """Bytes of a file from which on it is read at once."""
 
 
@@ -108,7 +108,7 @@ class Lines:
     values: Values
 
 
-def observed_in(data: bytes, name: str, large: int = LARGE) -> Observed:
+def observed_in(data: bytes, name: str, large: int = LARGE_FILE) -> Observed:
     """Returns the history of a file. Raises HistoryError."""
     lines = quick(data) if len(data) >= large else None
     return _observed(_one_by_one(decoded(data)) if lines is None else lines, name)

@@ -14,7 +14,7 @@ from dvs_model.errors import HistoryError
 from dvs_model.histories.history import History
 from dvs_model.observed.seen import Observed
 
-LARGE = 1 << 20
+LARGE_FILE = 1 << 20
 """Bytes from which on a history is read as columns, if it is a plain one."""
 
 

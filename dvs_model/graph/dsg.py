@@ -35,7 +35,7 @@ from dvs_model.graph.predicates import PredicateChains
 from dvs_model.graph.reading import DerivedWrites, Reading
 from dvs_model.histories.history import Abort, Commit, Derive, PredicateRead, Read, Version
 
-FEW = 16
+FEW_ARCS = 16
 """Direct arcs (tails * heads) are made while they are at most so many times tails + heads by a vertex."""
 
 
@@ -116,7 +116,7 @@ class Construction:
         heads = [(commits[v.txn], v, node) for v in added if (node := self.node(v)) is not None]
         if not tails or not heads:
             return
-        if len(tails) * len(heads) <= FEW * (len(tails) + len(heads)):
+        if len(tails) * len(heads) <= FEW_ARCS * (len(tails) + len(heads)):
             self.connect(tails, heads, before, after)
             return
         # By commit. A door is an auxiliary vertex from which all heads from its place on are reached: those

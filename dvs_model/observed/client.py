@@ -25,7 +25,7 @@ from dvs_model.observed.seen import Observed
 WORK = 400_000
 """Budget of the search for a short cycle to show: edges tried, times the edges that each try may visit."""
 
-SHOWN = 5
+STEPS_SHOWN = 5
 """Steps of a long cycle that are shown at its beginning, and at its end."""
 
 
@@ -137,6 +137,6 @@ def in_words(observed: Observed, inside: Sequence[Pair], reasons: Mapping[Pair, 
 
 def shortened(words: Sequence[str]) -> str:
     """Returns the steps of a cycle, of a long one without its middle."""
-    if len(words) > 2 * SHOWN:
-        words = [*words[:SHOWN], f"... {len(words) - 2 * SHOWN} more ...", *words[-SHOWN:]]
+    if len(words) > 2 * STEPS_SHOWN:
+        words = [*words[:STEPS_SHOWN], f"... {len(words) - 2 * STEPS_SHOWN} more ...", *words[-STEPS_SHOWN:]]
     return "; ".join(words)

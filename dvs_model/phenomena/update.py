@@ -13,7 +13,7 @@ from dvs_model.analysis.verdict import Cycle
 from dvs_model.graph.edges import Budget, Edge
 from dvs_model.graph.graph import Kind
 
-SHOWN = 100
+READERS_SHOWN = 100
 """The readers, from the first, whose cycle is searched; of the others only their names are given."""
 
 
@@ -57,11 +57,11 @@ def _through_readers(
     answers = reaches(layers.web, [gates[reader] for reader in readers], budget)
     found = [reader for reader, reached in zip(readers, answers, strict=True) if reached]
     cycles = []
-    for reader in found[:SHOWN]:
+    for reader in found[:READERS_SHOWN]:
         way = shortest(layers.web, *gates[reader], budget, layers.entering(into[reader]))
         cycles.append(Cycle(way or (), f"T{reader}"))
     cycles.sort(key=lambda cycle: len(cycle.edges))
-    return (*cycles, *(Cycle((), f"T{reader}") for reader in found[SHOWN:]))
+    return (*cycles, *(Cycle((), f"T{reader}") for reader in found[READERS_SHOWN:]))
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from dvs_model.stated.arcs import Dependencies, DependentReads, Pairs
 from dvs_model.stated.made import NOBODY, Made
 from dvs_model.theory.names import Phenomenon
 
-TRIED = 300
+EDGES_TRIED = 300
 """Edges that lead back for which a cycle is searched once one was found: reports show only the first."""
 
 STEPS = 3_000_000
@@ -86,13 +86,13 @@ def core(made: Made, reads: DependentReads, found: Dependencies, session: Pairs)
             excluded |= many
         elif not single.shown:
             arcs = search.arcs(every)
-            for reader, writer in inside[:TRIED]:
+            for reader, writer in inside[:EDGES_TRIED]:
                 kept.update(search.way(arcs, writer, reader) or ())
     if not at_cursor(made, reads):
         excluded.add(P.G_CURSOR)
     # Keep both ends of these edges in any case: if the writer committed before the reader started, real time
     # leads from it to the reader, and the two alone are a cycle with real time.
-    kept.update(readers[:TRIED], writers[:TRIED])
+    kept.update(readers[:EDGES_TRIED], writers[:EDGES_TRIED])
     return Core(np.array(sorted(kept), np.int64), frozenset(excluded))
 
 
@@ -117,7 +117,7 @@ def cycles(
     """
     shown: list[list[int]] = []
     for number, (reader, writer) in enumerate(zip(readers, writers, strict=True)):
-        if number >= TRIED and shown:
+        if number >= EDGES_TRIED and shown:
             return Cycles(shown, False)
         way = search.way(forward, writer, reader, commit)
         if way:

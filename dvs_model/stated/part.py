@@ -39,15 +39,15 @@ class Reduced:
     size: Mapping[str, int]
 
 
-SMALL = 2_000
+FEW_TRANSACTIONS = 2_000
 """Transactions on cycles up to which all are kept. Of more, a few cycles are kept if these tell enough."""
 
 
-def part(rows: EventRows, name: str, small: int = SMALL) -> Reduced | None:
+def part(rows: EventRows, name: str, small: int = FEW_TRANSACTIONS) -> Reduced | None:
     """Returns the part of a history on which its verdicts depend, for the default reading and all phenomena.
 
     None: the history is not well-formed, or this module does not know how to reduce it, such as a history
-    with derivations and a cycle. The readable code takes it as a whole then. `small`: see SMALL.
+    with derivations and a cycle. The readable code takes it as a whole then. `small`: see FEW_TRANSACTIONS.
     """
     versions = made(rows)
     members = None if versions is None else _sessions(rows)

@@ -37,7 +37,7 @@ from dynamic_tables.journal.events import (
 from dynamic_tables.schedule.failing import Failure, Fault
 from dynamic_tables.schedule.group import Isolation, RefreshGroup
 
-KEPT = 64
+KEPT_PER_TABLE = 64
 """How many failures, durations and published data timestamps of a table are remembered."""
 
 DURATIONS = 8
@@ -155,11 +155,11 @@ class Operations:
             case Refreshed(table=table):
                 known = self._at(table)
                 known.failures.clear()
-                kept = list(known.took.items())[1 - KEPT :]
+                kept = list(known.took.items())[1 - KEPT_PER_TABLE :]
                 known.took = {**dict(kept), event.timestamp: event.at - event.started}
             case RefreshFailure(table=table, trigger=Trigger.SCHEDULED):
                 failure = Failure(event.timestamp, event.at, event.fault, event.reason)
-                self._at(table).failures = [*self._at(table).failures[1 - KEPT :], failure]
+                self._at(table).failures = [*self._at(table).failures[1 - KEPT_PER_TABLE :], failure]
             case RefreshFailure():
                 pass
             case Suspended() | Resumed() | LagSet() | Defined():
@@ -256,7 +256,7 @@ class Operations:
                     seen = self.memberships.get(member)
                     # What is in no group is read as it is stored; and no reader goes back in time.
                     if seen is not None and (not seen or timestamp > seen[-1]):
-                        self.memberships[member] = [*seen[1 - KEPT :], timestamp]
+                        self.memberships[member] = [*seen[1 - KEPT_PER_TABLE :], timestamp]
             case _:
                 assert_never(event)
 

@@ -28,7 +28,7 @@ FEW_ROWS = 50_000
 MANY_CHANGES = 50_000
 """Changed rows above which they are no literals, and are merged by Spark (`Sizes.changed_rows`)."""
 
-FIXED = 700_000
+FIXED_WORK = 700_000
 """The work of a refresh without rows. This and the next numbers count rows that a FULL refresh reads and
 writes in the same time: half a microsecond each on the two cores where they were measured."""
 
@@ -107,13 +107,13 @@ class Work:
     @property
     def in_full(self) -> float:
         """The work of a FULL refresh."""
-        return FIXED + FOR_READ * self.rows + FOR_WRITTEN * self.stored
+        return FIXED_WORK + FOR_READ * self.rows + FOR_WRITTEN * self.stored
 
     @property
     def incremental(self) -> float:
         """The work of an INCREMENTAL refresh."""
         few = min(self.changed, MANY_CHANGES)
-        work = FIXED + FOR_CHANGED * few + FOR_FURTHER * (self.changed - few)
+        work = FIXED_WORK + FOR_CHANGED * few + FOR_FURTHER * (self.changed - few)
         work += FOR_READ * self.passes * self.rows
         work += FIXED_OF_MANY if self.many else 0
         # At most all stored rows come and all go.

@@ -24,7 +24,7 @@ from dynamic_tables.differentiate.keys import keyed_capture, rows_of
 from dynamic_tables.differentiate.stored_groups import GROUPS, NET_CHANGES, PARTS, StoredGroups
 from dynamic_tables.errors import ChangeDoesNotFit, RefreshFailed, StoreError
 from dynamic_tables.frozen import Bind, FrozenPart
-from dynamic_tables.journal.state import KEPT
+from dynamic_tables.journal.state import KEPT_PER_TABLE
 from dynamic_tables.moment import moment
 from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Leaf, Plan, walk
@@ -285,7 +285,7 @@ class Refreshing:
                 seconds=self.took[record.frontier.timestamp] / 1e6,
                 extents=record.extents,
             )
-            for record in history[-KEPT:]
+            for record in history[-KEPT_PER_TABLE:]
             if self.took.get(record.frontier.timestamp) and record.extents
         ]
 

@@ -11,7 +11,7 @@ from dynamic_tables.schedule.due import NEW, Due, TableState, due
 from dynamic_tables.schedule.failing import RULE, Failure, FailureRule, Fault, standing
 from dynamic_tables.schedule.timetable import Timetable
 
-KEPT = 64
+KEPT_PER_TABLE = 64
 """How many data timestamps of a table are remembered; those that read it look for the newest ones."""
 
 
@@ -151,7 +151,7 @@ class Simulation:
             if fault is not None:
                 self.failures[table].append(Failure(timestamp, self.now, fault))
             own = timestamp if table in faults and fault is None else state.own
-            versions = (*state.versions[-KEPT:], timestamp) if published else state.versions
+            versions = (*state.versions[-KEPT_PER_TABLE:], timestamp) if published else state.versions
             if own == timestamp:
                 self.failures.pop(table, None)
             held = standing(self.failures.get(table, ()), own, self.world.rule)

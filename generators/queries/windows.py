@@ -206,7 +206,7 @@ class Windows:
         choices = self.draw.choices
         (key,) = order
         known = next(term for term in self.terms if term.expr == key.expr)
-        small = known.type.kind is Kind.INT and known.digits <= SMALL
+        small = known.type.kind is Kind.INT and known.digits <= SMALL_DIGITS
         if not small and known.type.kind is not Kind.DATE:
             return choices.pick((Frame(FrameUnit.RANGE, None, 0), Frame(FrameUnit.RANGE, 0, None)))
         start, end = choices.pick(FRAMES)
@@ -218,7 +218,7 @@ class Windows:
         return max(self.source.rows, 2).bit_length()
 
 
-SMALL = 24
+SMALL_DIGITS = 24
 """Binary digits of a number beside which a frame by distance surely has ends."""
 
 AGGREGATES = frozenset(

@@ -24,7 +24,7 @@ LIFT = 46
 GAP = 24
 """Between two edges of the same ends."""
 
-SMALL = 14
+SMALL_HISTORY = 14
 """Transactions up to which the whole graph is drawn; of larger ones only those of the evidence."""
 
 MOST_EDGES = 60
@@ -80,7 +80,7 @@ def draw(checked: Checked) -> Drawing:
     strong = dict.fromkeys(edge for item in evidence for edge in edges_of(item))
     dirty = [item for item in evidence if isinstance(item, DirtyRead)]
     txns = list(checked.analysis.facts.committed)
-    edges = _all_edges(checked) if len(txns) <= SMALL else None
+    edges = _all_edges(checked) if len(txns) <= SMALL_HISTORY else None
     fold: Fold | None = None
     if edges is None:
         strong, fold = _readable([edges_of(item) for item in evidence])

@@ -31,11 +31,11 @@ from reports.history.json_object import verdict_word
 from reports.history.lattice import MARKS, lattice
 from reports.history.text import part_text, strongest_text
 
-LONGEST = 4000
+LONGEST_SHOWN = 4000
 """Characters of a history's text that are shown."""
 
 
-NAMED = 5
+LEVELS_NAMED = 5
 """Levels that the heading names at most."""
 
 
@@ -85,7 +85,8 @@ def _named(drawn: Sequence[Checked], requested: Sequence[Level], verdict: LevelS
     """Returns what has the verdict of the page, such as levels of clients; else the requested levels."""
     found = (name for checked in drawn for name, _ in requested_with(checked, requested, verdict))
     names = [*dict.fromkeys(found)] or [level.value for level in requested]
-    return names if len(names) <= NAMED else [*names[:NAMED], f"{len(names) - NAMED} more"]
+    more = len(names) - LEVELS_NAMED
+    return names if more <= 0 else [*names[:LEVELS_NAMED], f"{more} more"]
 
 
 def view(checked: Checked, requested: Sequence[Level], number: int) -> HistoryView:
@@ -99,8 +100,8 @@ def view(checked: Checked, requested: Sequence[Level], number: int) -> HistoryVi
         anchor=f"history-{number}",
         name=checked.original.name or f"history {number + 1}",
         status=overall(checked, requested),
-        text=text[:LONGEST],
-        cut=len(text) > LONGEST,
+        text=text[:LONGEST_SHOWN],
+        cut=len(text) > LONGEST_SHOWN,
         explanations=explanations(checked, minimised=True),
         drawing=drawing,
         edges=[Line(edge, sentences.edge(edge)) for edge in drawing.edges],

@@ -387,7 +387,7 @@ def test_a_large_history_is_judged_by_the_transactions_that_matter(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (adya, jsonl):
-        monkeypatch.setattr(module, "LARGE", FEWER_BYTES)
+        monkeypatch.setattr(module, "LARGE_FILE", FEWER_BYTES)
     clean = dvs(str(large(tmp_path, name, stale=False)), "--html", str(tmp_path / "clean.html"))
     assert clean.exit_code == 0
     assert "2599 transactions, 2599 committed" in clean.stdout
@@ -661,7 +661,7 @@ import atexit, sys
 import campaign.cli.histories.check
 from dvs.__main__ import main
 
-campaign.cli.histories.check.MANY = 0
+campaign.cli.histories.check.MANY_OBJECTS = 0
 atexit.register(print, "a clean-up")
 sys.argv = ["dvs", "check", "--json", sys.argv[1]]
 main()

@@ -262,7 +262,7 @@ def test_some_cycles_have_the_verdicts_of_all(monkeypatch: pytest.MonkeyPatch) -
         except HistoryError:
             outcomes["no history"] += 1
             continue
-        monkeypatch.setattr(core, "TRIED", 1 + index % 3)
+        monkeypatch.setattr(core, "EDGES_TRIED", 1 + index % 3)
         monkeypatch.setattr(core, "STEPS", (3, 12, 1000)[index % 5 // 2])
         all_cycles = notation_columns.quick(text, "")
         some_cycles = notation_columns.quick(text, "", small=0)

@@ -71,7 +71,7 @@ def test_derived_versions_that_differ_in_much(few: int, least: int, monkeypatch:
 
     With 1 both stand in one graph.
     """
-    monkeypatch.setattr(dsg, "FEW", few)
+    monkeypatch.setattr(dsg, "FEW_ARCS", few)
     passed = 0
     for index in range(examples(800)):
         history = history_at(11, SMALL, index)
@@ -88,7 +88,7 @@ def test_derived_versions_that_differ_in_much(few: int, least: int, monkeypatch:
 )
 def test_two_writers_get_one_edge(derivations: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Through u by a vertex and through v by an arc: both lead from a1 to a2."""
-    monkeypatch.setattr(dsg, "FEW", 1)
+    monkeypatch.setattr(dsg, "FEW_ARCS", 1)
     later = "w2(a2) w2(b2) w2(c2) c2 d4(u4|a2,b2,c2) c4 d6(v6|a2) c6"
     history = parse(
         f"w1(a1) w1(b1) c1 {' '.join(derivations)} {later} [a1 << a2, b1 << b2, u3 << u4, v5 << v6]"

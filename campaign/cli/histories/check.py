@@ -41,19 +41,19 @@ from reports.history.text import history_text, short_text, summary_line
 from reports.junit import Case, CaseVerdict, Suite, junit_xml
 from reports.sarif import SarifResult
 
-IN_FULL = 20
+HISTORIES_IN_FULL = 20
 """Histories explained at length in the terminal; each further one gets a line with its verdict."""
 
-COLLECTED = 1000
+COLLECT_EVERY = 1000
 """Histories between two searches for memory that nothing refers to any more."""
 
-MANY = 200_000
+MANY_OBJECTS = 200_000
 """Objects of a history so large that the process ends with it."""
 
-DRAWN = 40
+HISTORIES_DRAWN = 40
 """Histories drawn on one page; the others are in its table only."""
 
-KEPT: list[object] = []
+LAST_JUDGED: list[object] = []
 """What was judged last. To free ten million objects at the end takes seconds: the system does it at once."""
 
 CODES = {
@@ -86,7 +86,7 @@ class Reports:
         """Adds a history that begins at a line of a file, and how long it took."""
         verdict = overall(checked, self.requested)
         self.counts[verdict] += 1
-        if self.html is not None and len(self.drawn) < DRAWN:
+        if self.html is not None and len(self.drawn) < HISTORIES_DRAWN:
             self.drawn.append(checked)
         elif self.html is not None:
             self.others.append((checked.original.name, verdict))
@@ -282,7 +282,7 @@ def command(
         if judged is None:
             continue
         item, checked = judged
-        KEPT[:] = judged
+        LAST_JUDGED[:] = judged
         if smallest_out is not None and write_smallest(smallest_out, wanted, item, checked):
             smallest_out = None
         printed = sum(reports.counts.values())
@@ -291,7 +291,7 @@ def command(
         began = done
         if as_json:
             print_json(as_object(checked))
-        elif printed < IN_FULL or explain:
+        elif printed < HISTORIES_IN_FULL or explain:
             click.echo(("\n" if printed else "") + history_text(checked, wanted.requested, explain=explain))
         else:
             click.echo(short_text(checked, wanted.requested))
@@ -361,11 +361,11 @@ def uncollected(items: Iterator[tuple[str, Item]]) -> Iterator[tuple[str, Item]]
     gc.disable()
     try:
         for number, item in enumerate(items):
-            if number % COLLECTED == COLLECTED - 1:
+            if number % COLLECT_EVERY == COLLECT_EVERY - 1:
                 gc.collect()
             yield item
     finally:
-        if gc.get_count()[0] > MANY:
+        if gc.get_count()[0] > MANY_OBJECTS:
             # What is left is freed with the process; to search it for cycles first takes seconds.
             gc.freeze()
         gc.enable()

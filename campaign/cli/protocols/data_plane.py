@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from protocols.data_plane.intents import Intent, IntentRow
     from protocols.data_plane.resolve import Clauses
 
-SHOWN = 12
+TRANSACTIONS_SHOWN = 12
 """Transactions shown one by one."""
 
 
@@ -137,15 +137,15 @@ def _resolved(
 def _print(
     document: IntentsDocument, intents: Sequence[Intent], to_rollback: frozenset[int], store: object
 ) -> None:
-    for intent in intents[:SHOWN]:
+    for intent in intents[:TRANSACTIONS_SHOWN]:
         fate = "rolled back" if intent.id in to_rollback else "commits"
         reads = ", ".join(f"{key} = {_value(value)}" for key, value in intent.reads) or "nothing"
         writes = ", ".join(f"{key} = {_value(value)}" for key, value in intent.writes.items()) or "nothing"
         click.echo(f"T{intent.id} {fate}: has read {reads}; writes {writes}")
-    if len(intents) > SHOWN:
-        click.echo(f"... and {len(intents) - SHOWN:,} more")
+    if len(intents) > TRANSACTIONS_SHOWN:
+        click.echo(f"... and {len(intents) - TRANSACTIONS_SHOWN:,} more")
     assert isinstance(store, dict)
-    if len(store) <= SHOWN:
+    if len(store) <= TRANSACTIONS_SHOWN:
         values = ", ".join(f"{key} = {_value(value)}" for key, value in sorted(store.items()))
         click.echo(f"store: {values or 'empty'}")
     click.echo(

@@ -19,7 +19,7 @@ from workload.outcomes.decision import Decision
 if TYPE_CHECKING:
     from campaign.verify.verify import Verified
 
-SHOWN = 3
+DEFINITIONS_SHOWN = 3
 """Failing definitions whose least worlds are printed."""
 
 FIGURES = ("definitions", "worlds", "changes", "checks", "amplification", "seconds")
@@ -207,7 +207,7 @@ def bounds(results: Iterable[Verified]) -> Iterator[str]:
 def print_failures(results: Iterable[Verified]) -> None:
     """Prints the least world of the first failing definitions."""
     failing = [result for result in results if result.failures]
-    for result in failing[:SHOWN]:
+    for result in failing[:DEFINITIONS_SHOWN]:
         click.echo(f"\n{result.definition.name} is FALSE:")
         for failure in result.failures:
             click.echo(
@@ -215,5 +215,5 @@ def print_failures(results: Iterable[Verified]) -> None:
             )
         click.echo("\n".join(f"  {line}" for line in result.failures[0].world.splitlines()))
     if failing:
-        names = ", ".join(result.definition.name for result in failing[SHOWN:])
+        names = ", ".join(result.definition.name for result in failing[DEFINITIONS_SHOWN:])
         click.echo(f"\n{len(failing)} definitions are FALSE{f'; the others: {names}' if names else ''}")

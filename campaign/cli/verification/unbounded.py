@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from campaign.verify.unbounded.prove import Proof
     from campaign.verify.unbounded.tried import Tried
 
-SHOWN = 3
+DEFINITIONS_SHOWN = 3
 """Refuted definitions whose least worlds are printed."""
 
 ASSUMED = (
@@ -167,7 +167,7 @@ def text(proofs: Sequence[Proof], seconds: float) -> Iterator[str]:
     yield f"{plural(len(proofs), 'definition')}: {sums}; {cases:,} cases, {formulas:,} by z3; {seconds:.0f} s"
     yield ASSUMED
     refuted = [proof for proof in proofs if proof.refutation and proof.failure]
-    for proof in refuted[:SHOWN]:
+    for proof in refuted[:DEFINITIONS_SHOWN]:
         assert proof.failure is not None
         yield f"\n{proof.definition.name} is FALSE:"
         yield f"  {proof.failure.road}: {proof.failure.message} ({proof.failure.check.value})"

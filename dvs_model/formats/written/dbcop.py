@@ -8,7 +8,7 @@ import struct
 from dvs_model.formats.written.plain import by_session, number, value_of
 from dvs_model.observed.seen import Kind, Observed, Op, Status, Transaction
 
-MOST = 2**64 - 1
+GREATEST_NUMBER = 2**64 - 1
 
 
 def dbcop_json(observed: Observed) -> bytes:
@@ -28,9 +28,9 @@ def dbcop_json(observed: Observed) -> bytes:
 
 def _array(op: Op) -> list[object]:
     if op.kind is Kind.READ and op.value is None:
-        return ["r", number(op.key, MOST), None]
-    value = number(op.value, MOST) if op.value == 0 else value_of(op, MOST)
-    return ["w" if op.kind is Kind.WRITE else "r", number(op.key, MOST), value]
+        return ["r", number(op.key, GREATEST_NUMBER), None]
+    value = number(op.value, GREATEST_NUMBER) if op.value == 0 else value_of(op, GREATEST_NUMBER)
+    return ["w" if op.kind is Kind.WRITE else "r", number(op.key, GREATEST_NUMBER), value]
 
 
 def bincode(observed: Observed) -> bytes:
@@ -60,7 +60,9 @@ def _text(text: str) -> bytes:
 
 def _transaction(transaction: Transaction) -> bytes:
     events = b"".join(
-        bytes([op.kind is Kind.WRITE]) + _integers(number(op.key, MOST), value_of(op, MOST)) + b"\1"
+        bytes([op.kind is Kind.WRITE])
+        + _integers(number(op.key, GREATEST_NUMBER), value_of(op, GREATEST_NUMBER))
+        + b"\1"
         for op in transaction.ops
     )
     return _integers(len(transaction.ops)) + events + bytes([transaction.status is Status.COMMITTED])

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from dynamic_tables.plan import nodes
 
-FEW = 10_000
+FEW_ROWS = 10_000
 """A LIMIT up to this number counts as few rows."""
 
 
@@ -126,7 +126,7 @@ class _Sizes:
             case nodes.Join(nodes.JoinKind.RIGHT, _, _, _):
                 return below[1]
             case nodes.Limit(count=count):
-                return below[0] or (count is not None and count <= FEW)
+                return below[0] or (count is not None and count <= FEW_ROWS)
             case nodes.SemiJoin(_, _, _, anti):
                 # Few rows on the right match few on the left, but leave many unmatched.
                 return below[0] or (below[1] and not anti)

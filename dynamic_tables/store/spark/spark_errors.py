@@ -14,7 +14,7 @@ CONFLICT = re.compile(
 """How the error begins by which Delta refuses a write because another writer committed first."""
 
 TRACEBACK = "Traceback (most recent call last):"
-LONGEST = 400
+LONGEST_CAUSE = 400
 PACKAGES = frozenset({"pyspark", "py4j", "delta", "pyarrow"})
 
 
@@ -38,7 +38,7 @@ def store_errors(what: str = "") -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """Returns the kind of an error and the first line of its innermost cause, shortened to LONGEST."""
+    """Returns the kind of an error and the first line of its innermost cause, shortened to LONGEST_CAUSE."""
     java = getattr(error, "java_exception", None)
     if java is None:
         name, text = type(error).__name__, str(error)
@@ -51,4 +51,4 @@ def one_line(error: BaseException) -> str:
         text = re.sub(r"(?m)^\s.*$", "", text.rpartition(TRACEBACK)[2])
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no message"]
     line = lines[0].removesuffix(" SQLSTATE:")
-    return f"{name}: {line if len(line) <= LONGEST else line[:LONGEST] + ' ...'}"
+    return f"{name}: {line if len(line) <= LONGEST_CAUSE else line[:LONGEST_CAUSE] + ' ...'}"

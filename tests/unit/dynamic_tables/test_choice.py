@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from dynamic_tables.journal.events import Refreshed, Trigger
-from dynamic_tables.journal.state import KEPT, Operations, TableOperations
+from dynamic_tables.journal.state import KEPT_PER_TABLE, Operations, TableOperations
 from dynamic_tables.refresh.choice import FEW_ROWS, NO_CHOICE, Choice, Past, Work, choose
 from dynamic_tables.store.port import Action, Extent
 
@@ -58,7 +58,7 @@ def test_the_action_that_took_less_time_is_chosen_and_both_times_are_told() -> N
 def test_what_was_slow_once_is_tried_again(times_slower: float, tried_after: int | None) -> None:
     """A first INCREMENTAL refresh in a process that has just begun must not decide for ever."""
     past = [first(5.0), full(1.0), incremental(times_slower)]
-    waits = [count for count in range(1, KEPT - 3) if _tries(past, count)]
+    waits = [count for count in range(1, KEPT_PER_TABLE - 3) if _tries(past, count)]
     assert next(iter(waits), None) == tried_after
 
 
@@ -154,7 +154,7 @@ def test_more_changes_never_make_incremental_cheaper(seed: int) -> None:
 
 def test_the_journal_knows_how_long_the_last_refreshes_took() -> None:
     operations = Operations()
-    for number in range(KEPT + 5):
+    for number in range(KEPT_PER_TABLE + 5):
         ended = Refreshed(
             at=100 * number + 7,
             table="d",
@@ -165,7 +165,7 @@ def test_the_journal_knows_how_long_the_last_refreshes_took() -> None:
         )
         operations.apply(ended)
     known = TableOperations.from_json(operations.of("d").to_json())
-    assert (len(known.took), known.took[100 * (KEPT + 4)], known.duration) == (KEPT, 7, 7)
+    assert (len(known.took), known.took[100 * (KEPT_PER_TABLE + 4)], known.duration) == (KEPT_PER_TABLE, 7, 7)
 
 
 def test_a_journal_of_an_older_engine_still_gives_a_duration() -> None:

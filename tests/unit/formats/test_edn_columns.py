@@ -84,7 +84,7 @@ def damaged(random: Random, whole: str) -> str:
 
 
 def read(data: str, large: int, workload: str | None, patch: pytest.MonkeyPatch) -> object:
-    patch.setattr(elle, "LARGE", large)
+    patch.setattr(elle, "LARGE_FILE", large)
     (item,) = elle.read_edn(io.BytesIO(data.encode()), "h", workload)
     if isinstance(item, Refused):
         return str(item.error)

@@ -11,7 +11,7 @@ from dvs_model.checking.check import Violated
 from dvs_model.clients.judge import judge
 from dvs_model.columns.table import Rows
 from dvs_model.errors import HistoryError
-from dvs_model.formats.plume import LARGE, observed_in, quick
+from dvs_model.formats.plume import LARGE_FILE, observed_in, quick
 from dvs_model.theory.names import Level
 from tests.depth import examples
 
@@ -109,11 +109,11 @@ def test_values_and_numbers_of_any_size_are_judged(value: int) -> None:
 
 def test_a_large_file_of_blank_lines_has_no_operation() -> None:
     with pytest.raises(HistoryError, match="there is no operation in it"):
-        observed_in(b"\n" * LARGE, "h")
+        observed_in(b"\n" * LARGE_FILE, "h")
 
 
 def test_a_large_file_is_read_at_once() -> None:
-    lines = [f"w({n},{n + 1},0,{n + 1})" for n in range(LARGE // 12)]
+    lines = [f"w({n},{n + 1},0,{n + 1})" for n in range(LARGE_FILE // 12)]
     found = observed_in("\n".join(lines).encode(), "h")
     assert isinstance(found.transactions, Rows)
     assert found.transactions[5].place == "session 0, line 6"
