@@ -53,7 +53,7 @@ class Write:
 class Read:
     """r_i(x_j): a transaction reads one version of an object (Adya 1999, section 3.1).
 
-    `value`: for display only. `cursor`: it reads through a cursor, rc_i(x_j) (section 4.2.2).
+    `value`: for display only. `cursor`: it reads through a cursor, rc_i(x_j) (Adya 1999, section 4.2.2).
     """
 
     txn: int

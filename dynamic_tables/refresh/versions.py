@@ -17,7 +17,7 @@ def resolve(history: SourceHistory, timestamp: int, table: str) -> SourceVersion
 
     A base table: its latest version with commit timestamp <= t. A dynamic table: the version whose refresh
     had exactly data timestamp t, whenever it was committed; any other version would give persisted-table
-    semantics (validation 1 of section 6.1).
+    semantics (validation 1 of the DVS paper, section 6.1).
 
     Raises ValidationFailed: when the dynamic table has no version at t.
     Raises RefreshFailed: when the base table has no version as old as t.
