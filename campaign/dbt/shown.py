@@ -1,4 +1,4 @@
-"""What a search found, as the document that pages, JSON and scripts are written from."""
+"""The result of `dvs dbt` as one document, from which JSON, pages and scripts are written."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def hidden(cell: ModelCell) -> ModelCell:
             )
 
         missing, extra = rows(difference.missing), rows(difference.extra)
-        told = replace(difference, missing=missing, extra=extra, error=hidden_text(difference.error))
-        return replace(found, difference=told)
+        changed = replace(difference, missing=missing, extra=extra, error=hidden_text(difference.error))
+        return replace(found, difference=changed)
 
     return replace(
         cell,
@@ -210,11 +210,12 @@ def _line(project: Project, contents: Contents, change: Change) -> str:
             names = [*source.names, NEW_COLUMN.name]
             pairs = zip(names, old, row, strict=False)
             changed = [f"{n} {_plain(was)} -> {_plain(now)}" for n, was, now in pairs if was != now]
-            key = [f"{n} {_plain(v)}" for n, v in zip(names, old, strict=False) if n in _told_apart(source)]
+            key = [f"{n} {_plain(v)}" for n, v in zip(names, old, strict=False) if n in _key_columns(source)]
             return f"{source.name}: update {', '.join(key)}: {', '.join(changed)}"
 
 
-def _told_apart(source: Source) -> tuple[str, ...]:
+def _key_columns(source: Source) -> tuple[str, ...]:
+    """The columns that tell the rows of a source apart."""
     return source.keys[0] if source.keys else source.names
 
 

@@ -1,4 +1,7 @@
-"""Fingerprints: what failures of one cause have in common, read off their shrunk scenarios."""
+"""Fingerprints: what failures of one cause have in common, read off their shrunk scenarios.
+
+Attribution and reports group failures by them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interpreter of the table `CYCLES`: a detector for every phenomenon that is a cycle of the DSG.
+"""Detects every phenomenon that is a cycle of the DSG, as the table `theory.definitions.CYCLES` defines it.
 
 A search runs first over the certain edges and then, where predicates leave edges open, over all of them: a
 cycle of the second search alone makes the phenomenon unknown.
@@ -81,7 +81,7 @@ def find_cycles(analysis: Analysis, scope: Scope, spec: CycleSpec, *, certain: b
 
 
 def _at_cursor(analysis: Analysis) -> Callable[[Edge], bool]:
-    """Returns what tells whether an edge counts for G-cursor: of reads, those through cursors, if any."""
+    """Returns a test whether an edge counts for G-cursor: with cursors, only reads through them do."""
     events = analysis.history.events
     if not any(isinstance(event, Read) and event.cursor for event in events):
         return lambda edge: True

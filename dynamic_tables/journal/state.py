@@ -1,4 +1,7 @@
-"""What an account's journal adds up to: claims, failures, suspensions, groups, privileges."""
+"""What an account's journal adds up to: claims, failures, suspensions, groups, privileges.
+
+The journal folds its events into one `Operations`, and keeps that in its checkpoints as JSON.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps an account fresh: a process that refreshes what is due, until it is told to stop."""
+"""Keeps an account fresh: refreshes what is due, until it is told to stop (`dvs-tables run`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Checks that Delta works on this machine, with a small table that has the features of base tables."""
+"""Checks that Delta works on this machine, with a small table that has the features of base tables.
+
+For `dvs doctor`; `class_archive` runs it to load the classes that every session needs.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path

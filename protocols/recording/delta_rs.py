@@ -1,4 +1,4 @@
-"""Delta tables, by delta-rs: transactions that read pinned versions and write by one commit of a table."""
+"""Delta tables by delta-rs, for `dvs record`: transactions read pinned versions and commit once per table."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from protocols.recording.sql import held
 
 T = TypeVar("T")
 Rows = dict[int, tuple[object, int]]
-"""By key its value and how many versions it has had."""
+"""By key its value and the number of its version: how many it has had."""
 
 
 class DeltaRsConnection(Connection):
     """A client. A key lies in one of the tables, by its remainder; each is pinned when it is first read."""
 
     def __init__(self, tables: tuple[str, ...], schema: pa.Schema) -> None:
-        """Takes the folders of the tables and what their rows are."""
+        """Takes the folders of the tables and the schema of their rows: key, value, number of the version."""
         self.tables, self.schema = tables, schema
         self.begin()
 
@@ -44,8 +44,8 @@ class DeltaRsConnection(Connection):
 
     def _read(self, folder: str) -> tuple[Any, Rows]:
         """Returns the newest version of a table, and its rows."""
-        pinned = _asked(lambda: DeltaTable(folder))
-        found = _asked(lambda: pinned.to_pyarrow_table().to_pydict())
+        pinned = _checked(lambda: DeltaTable(folder))
+        found = _checked(lambda: pinned.to_pyarrow_table().to_pydict())
         return pinned, {k: (v, n) for k, v, n in zip(found["k"], found["v"], found["n"], strict=True)}
 
     def _row(self, key: int) -> tuple[object, int] | None:
@@ -98,14 +98,14 @@ class DeltaRsConnection(Connection):
                 self._replace(table, changed)
 
     def _append(self, table: int, rows: Rows) -> None:
-        """Appends rows to a table without a look at it."""
-        _asked(partial(write_deltalake, self.tables[table], self._arrow(rows), mode="append"))
+        """Appends rows to a table that was not read."""
+        _checked(partial(write_deltalake, self.tables[table], self._arrow(rows), mode="append"))
 
     def _arrow(self, rows: Rows) -> pa.Table:
         return pa.Table.from_pylist([{"k": key, "v": v, "n": n} for key, (v, n) in rows.items()], self.schema)
 
     def _replace(self, table: int, changed: Mapping[int, tuple[object, int] | None]) -> None:
-        """Changes rows of a table, of which all rows were read at the pinned version."""
+        """Changes rows of a table that was read, as a whole, at the pinned version."""
         # No version has the number 0: such a row is deleted.
         source = self._arrow({key: row or (None, 0) for key, row in changed.items()})
         values = {"k": "s.k", "v": "s.v", "n": "s.n"}
@@ -116,7 +116,7 @@ class DeltaRsConnection(Connection):
             .when_matched_update(values)
             .when_not_matched_insert(values)
         )
-        _asked(merge.execute)
+        _checked(merge.execute)
 
     def rollback(self) -> None:
         self.begin()
@@ -130,7 +130,7 @@ class DeltaRsConnection(Connection):
 
 @dataclass(slots=True)
 class DeltaRs(Database):
-    """A new folder, with a table of the isolation level; at the last level with two tables."""
+    """A new folder with a Delta table of the isolation level of the run; at the level two-tables with two."""
 
     name: ClassVar[str] = "Delta by delta-rs"
     levels: ClassVar[Mapping[str, Promise]] = MappingProxyType(
@@ -169,7 +169,7 @@ class DeltaRs(Database):
         return DeltaRsConnection(self.tables, self.schema)
 
 
-def _asked(does: Callable[[], T]) -> T:
+def _checked(does: Callable[[], T]) -> T:
     """Returns what delta-rs answers. Raises Aborted: another commit has changed what was read."""
     try:
         return does()

@@ -1,4 +1,8 @@
-"""Lifted queries: each world gets the rows that the query yields over that world alone."""
+"""Lifts a query over many worlds: each world gets the rows that the query yields over that world alone.
+
+`workload.lift` makes whole scenarios of worlds with it, and `campaign.verify` puts all small worlds into one
+query.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +106,11 @@ def _world_of_join(kind: ir.JoinKind, left: ir.Expr, right: ir.Expr) -> ir.Expr:
 
 
 def _of_all_rows(select: ir.Select, world: ir.Expr) -> ir.Select:
-    """Arguments are computed below the join: above it, a padded row would give coalesce(x, 0) a value."""
+    """An aggregate over all rows, lifted: `WORLDS` left-joined with its input, grouped by world.
+
+    Arguments are computed below the join: above it, the padded row of a world without rows would give
+    coalesce(x, 0) a value.
+    """
     inputs: list[ir.Item] = []
     names: dict[str, str] = {}
     every = ir.ColumnRef(WORLDS.name, WORLD.name, INT)

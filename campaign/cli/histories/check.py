@@ -48,13 +48,13 @@ COLLECT_EVERY = 1000
 """Histories between two searches for memory that nothing refers to any more."""
 
 MANY_OBJECTS = 200_000
-"""Objects of a history so large that the process ends with it."""
+"""Objects of a history so large that the end of the process shall free it, not Python."""
 
 HISTORIES_DRAWN = 40
 """Histories drawn on one page; the others are in its table only."""
 
 LAST_JUDGED: list[object] = []
-"""What was judged last. To free ten million objects at the end takes seconds: the system does it at once."""
+"""The history that was judged last, kept to the end: to free ten million objects takes Python seconds."""
 
 CODES = {
     LevelStatus.HOLDS: ExitCode.OK,
@@ -276,7 +276,7 @@ def command(
     reports = Reports(wanted.requested, wanted.clients, html, sarif_out, junit)
     began = time.perf_counter()
     items = on_cluster(files, master) if master else histories(files, format_, workload, memory_of(memory))
-    for source, item in uncollected(read_on(items)):
+    for source, item in without_collection(read_on(items)):
         with waiting(f"judging {source}"):
             judged = _judged(wanted, reports, source, item)
         if judged is None:
@@ -353,7 +353,7 @@ def read_on(items: Iterator[tuple[str, Item]]) -> Iterator[tuple[str, Item]]:
         yield item
 
 
-def uncollected(items: Iterator[tuple[str, Item]]) -> Iterator[tuple[str, Item]]:
+def without_collection(items: Iterator[tuple[str, Item]]) -> Iterator[tuple[str, Item]]:
     """Yields items and keeps Python from searching for unreachable cycles while one is read and judged.
 
     The search would walk millions of operations and edges again and again. It runs between large histories.
@@ -372,7 +372,7 @@ def uncollected(items: Iterator[tuple[str, Item]]) -> Iterator[tuple[str, Item]]
 
 
 def _require_different(*reports: Path | None) -> None:
-    """Raises CampaignError where two reports would be written to one file."""
+    """Raises CampaignError if two reports would be written to one file."""
     paths = [path.resolve() for path in reports if path is not None]
     for path in paths:
         if paths.count(path) > 1 and (path.is_file() or not path.exists()):

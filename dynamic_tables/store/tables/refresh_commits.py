@@ -80,7 +80,7 @@ class RefreshCommits:
             self.folder.sql_name(table.name), SPARK.identifier(folded.view), table.stored, strict=self.strict
         )
         try:
-            return self._by_spark(table, record, lambda: self.folder.session.sql(text))
+            return self._commit_by_spark(table, record, lambda: self.folder.session.sql(text))
         except StoreError as error:
             if REFUSED in str(error):
                 raise ChangeDoesNotFit(str(error)) from error
@@ -94,9 +94,9 @@ class RefreshCommits:
         path = self.folder.path_of(table.name)
         with store_errors(table.name):
             ensure_fits(table.name, contents.frame, stored_columns(table))
-        self._let_have_columns(table)
+        self._enable_timestamp_ntz(table)
         active = self._active(table)
-        # To remove all old files, the log must tell all of them: from version 0 on.
+        # To remove all old files, the log must name all of them: it must still begin with version 0.
         whole = self.folder.polled(table.name).commits[0].version == 0
         if active is not None and table.incremental and contents.local and whole:
             return self._overwrite_small(table, contents, record, active)
@@ -107,9 +107,9 @@ class RefreshCommits:
                 writer = writer.option("overwriteSchema", "true")
             writer.save(path)
 
-        return self._by_spark(table, record, write)
+        return self._commit_by_spark(table, record, write)
 
-    def _let_have_columns(self, table: DynamicTable) -> None:
+    def _enable_timestamp_ntz(self, table: DynamicTable) -> None:
         """Enables the table feature of TIMESTAMP_NTZ where the new columns need it.
 
         Delta refuses the first such column of an existing table (DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT),
@@ -142,7 +142,7 @@ class RefreshCommits:
             columns = self._new_columns(table, contents)
             return [*columns, *({"remove": removed(file)} for file in active.files.values()), *added]
 
-        return self._here(table, record, "WRITE", actions, overwrites=True)
+        return self._commit_by_engine(table, record, "WRITE", actions, overwrites=True)
 
     def _new_columns(self, table: DynamicTable, contents: SparkRelation) -> Actions:
         """Returns the action by which a table gets the columns of its query, none if it has them already.
@@ -166,7 +166,7 @@ class RefreshCommits:
         log, other = (self.folder.polled(each.name) for each in (original, table))
         first, second = log.newest, other.newest
         alike = (first.table.partitions, first.features) == (second.table.partitions, second.features)
-        # Else the original waits to be written anew, or has columns of somebody else.
+        # Otherwise the next refresh of the original will write it anew, or another writer has added columns.
         alike = alike and stored_fields(log) == stored_columns(table)
         active = self.folder.active(original.name)
         if not (alike and writable(log) and writable(other) and isinstance(self.folder.files, LocalFiles)):
@@ -176,10 +176,10 @@ class RefreshCommits:
         added = None if files is None else linked(files, *folders)
         if added is None:
             return False
-        # A table is created without the hidden columns that its first refresh adds.
+        # The copy was created without the hidden columns, which a first refresh adds.
         described = _described(other)
         columns = {"metaData": {**described, "schemaString": first.table.schema}}
-        self._here(table, record, "CLONE", lambda: [columns, *added])
+        self._commit_by_engine(table, record, "CLONE", lambda: [columns, *added])
         return True
 
     def touch(self, table: DynamicTable, record: RefreshRecord) -> int:
@@ -189,10 +189,12 @@ class RefreshCommits:
         but user metadata an empty write creates no version, and the frontier would be lost without an error.
         """
         if writable(self.folder.polled(table.name)):
-            return self._here(table, record, "WRITE", list)
+            return self._commit_by_engine(table, record, "WRITE", list)
         path = self.folder.path_of(table.name)
         empty = no_rows(self.folder.session, stored_columns(table))
-        return self._by_spark(table, record, lambda: empty.write.format("delta").mode("append").save(path))
+        return self._commit_by_spark(
+            table, record, lambda: empty.write.format("delta").mode("append").save(path)
+        )
 
     def _active(self, table: DynamicTable) -> ActiveFiles | None:
         """Returns the files of the newest version; None if this engine cannot write the next one itself."""
@@ -231,7 +233,7 @@ class RefreshCommits:
                 raise StoreError(CLEANED_UP.format(table.name))
             return merge.actions()
 
-        return self._here(table, record, "MERGE", actions)
+        return self._commit_by_engine(table, record, "MERGE", actions)
 
     def _locate(self, folder: str, files: Sequence[AddAction], row_ids: Sequence[str]) -> Places:
         """Returns where row ids are stored, by one query over the row ids of some files."""
@@ -249,7 +251,7 @@ class RefreshCommits:
             stored.setdefault(paths[name], []).append((known, index))
         return stored
 
-    def _here(
+    def _commit_by_engine(
         self,
         table: DynamicTable,
         record: RefreshRecord,
@@ -291,7 +293,9 @@ class RefreshCommits:
                 self.folder.checkpoint(table.name)
         return version
 
-    def _by_spark(self, table: DynamicTable, record: RefreshRecord, write: Callable[[], object]) -> int:
+    def _commit_by_spark(
+        self, table: DynamicTable, record: RefreshRecord, write: Callable[[], object]
+    ) -> int:
         """Runs a write and returns the version of its commit. Raises StoreError: nothing was committed."""
         log = self.folder.polled(table.name)
         number = self._number(table, log, record)
@@ -312,7 +316,7 @@ class RefreshCommits:
             nonce = None if commit.metadata is None else commit.metadata.get("nonce")
             if nonce == metadata["nonce"] and commit.transactions.get(commit.table.id) == number:
                 return commit.version
-        raise _outrun(table, log.newest.version)
+        raise _overtaken(table, log.newest.version)
 
     def _number(self, table: DynamicTable, log: TableLog, record: RefreshRecord) -> int:
         """Returns the number of a refresh that follows the newest one that was seen when it began.
@@ -327,7 +331,7 @@ class RefreshCommits:
         if first != seen_first:
             raise StoreError(f"{table.name} was dropped, renamed or swapped meanwhile; refresh it again")
         if newest != seen:
-            raise _outrun(table, newest)
+            raise _overtaken(table, newest)
         _, defined = from_metadata(table.name, log.newest.table)
         if isinstance(defined, DynamicTable) and defined.text != table.text:
             raise StoreError(f"{table.name} was replaced by another definition meanwhile; refresh it again")
@@ -353,7 +357,7 @@ def _described(log: TableLog) -> Mapping[str, object]:
     raise CorruptTable(f"{log.name}: its log holds no description of the table")
 
 
-def _outrun(table: DynamicTable, version: int) -> StoreError:
+def _overtaken(table: DynamicTable, version: int) -> StoreError:
     return StoreError(
         f"another process refreshed {table.name} during this refresh, in version {version}; "
         "refresh the table again"
