@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
 
-from dynamic_tables.schedule.failing import Fault
+from dynamic_tables.schedule.failing import Blame
 from dynamic_tables.schedule.group import Isolation
 
 FORMAT = 1
@@ -72,7 +72,7 @@ class RefreshFailure(Happened):
     timestamp: int
     started: int
     trigger: Trigger
-    fault: Fault
+    fault: Blame
     reason: str
 
 
@@ -253,7 +253,7 @@ READERS: Mapping[str, Callable[[object], object]] = {
         ("moves", "noted"), lambda value: tuple(tuple(map(str, _list(each))) for each in _list(value))
     ),
     "isolation": Isolation,
-    "fault": Fault,
+    "fault": Blame,
     "trigger": Trigger,
     "privilege": Privilege,
 }

@@ -37,7 +37,7 @@ from dynamic_tables.journal.events import (
     plain,
     to_json,
 )
-from dynamic_tables.schedule.failing import Failure, Fault
+from dynamic_tables.schedule.failing import Blame, Failure
 from dynamic_tables.schedule.group import Isolation, RefreshGroup
 
 KEPT_PER_TABLE = 64
@@ -98,7 +98,7 @@ class TableOperations:
         return TableOperations(
             suspended=bool(data["suspended"]),
             claim=None if data["claim"] is None else Claim(*data["claim"]),
-            failures=[Failure(at, end, Fault(fault), text) for at, end, fault, text in data["failures"]],
+            failures=[Failure(at, end, Blame(fault), text) for at, end, fault, text in data["failures"]],
             # Journals of older engines hold the durations alone.
             took=dict(data["took"]) if "took" in data else dict(enumerate(data["durations"])),
             lag=None if data["lag"] is None else (data["lag"][0],),

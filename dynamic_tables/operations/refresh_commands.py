@@ -21,7 +21,7 @@ from dynamic_tables.operations.rights import allowed
 from dynamic_tables.operations.tables import AccountTables
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.lag import SECOND, initialization_timestamp
-from dynamic_tables.store.faults import MISTAKES, fault_of
+from dynamic_tables.store.blame import MISTAKES, blame_of
 
 Observe = Callable[[RefreshResult], None]
 """Receives each refresh as soon as it is committed."""
@@ -109,7 +109,7 @@ class RefreshCommands(Binding):
                 timestamp=timestamp,
                 started=started,
                 trigger=trigger,
-                fault=fault_of(error),
+                fault=blame_of(error),
                 reason=str(error),
             )
             # The error that counts is that of the refresh.

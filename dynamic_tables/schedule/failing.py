@@ -9,7 +9,7 @@ from enum import Enum
 from dynamic_tables.schedule.lag import SECOND
 
 
-class Fault(Enum):
+class Blame(Enum):
     """Who must act after a refresh has failed.
 
     USER: the query fails on the data, or cannot be run any more. The same data timestamp is not tried again.
@@ -39,7 +39,7 @@ class Failure:
 
     timestamp: int
     at: int
-    fault: Fault
+    fault: Blame
     reason: str = ""
 
 
@@ -63,10 +63,10 @@ def standing(failures: Sequence[Failure], newest: int | None, rule: FailureRule)
     Failures at or before the contents are over: a success resets the count, for data timestamps grow.
     """
     since = [each for each in failures if newest is None or each.timestamp > newest]
-    users = [each for each in since if each.fault is Fault.USER]
+    users = [each for each in since if each.fault is Blame.USER]
     systems = 0
     for each in reversed(since):
-        if each.fault is Fault.USER:
+        if each.fault is Blame.USER:
             break
         systems += 1
     wait = min(rule.first_wait * 2 ** min(systems - 1, 60), rule.longest_wait) if systems else 0

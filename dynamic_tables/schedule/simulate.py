@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from dynamic_tables.schedule.due import NEW, Due, TableState, due
-from dynamic_tables.schedule.failing import RULE, Failure, FailureRule, Fault, standing
+from dynamic_tables.schedule.failing import RULE, Blame, Failure, FailureRule, standing
 from dynamic_tables.schedule.timetable import Timetable
 
 KEPT_PER_TABLE = 64
@@ -27,7 +27,7 @@ class Ran:
     start: int
     end: int
     before: int | None
-    fault: Fault | None = None
+    fault: Blame | None = None
     published: bool = True
 
     @property
@@ -46,7 +46,7 @@ class World:
     """
 
     duration: Callable[[str, int | None, int], int]
-    fault: Callable[[str, int], Fault | None] = lambda table, timestamp: None
+    fault: Callable[[str, int], Blame | None] = lambda table, timestamp: None
     workers: int | None = None
     rule: FailureRule = RULE
 
@@ -136,7 +136,7 @@ class Simulation:
     def _end(self, each: Due, start: int) -> Iterable[str]:
         """Ends the refreshes of a unit and returns the units for which that may make a difference."""
         self.running -= 1
-        faults: dict[str, Fault | None] = {}
+        faults: dict[str, Blame | None] = {}
         for table, timestamp in each.steps:
             if any(faults.values()):
                 break

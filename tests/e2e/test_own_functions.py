@@ -13,7 +13,7 @@ from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError, RefreshFailed
 from dynamic_tables.journal.events import RefreshFailure
 from dynamic_tables.schedule.clock import WallClock
-from dynamic_tables.schedule.failing import Fault
+from dynamic_tables.schedule.failing import Blame
 from dynamic_tables.store.port import Action
 
 pytestmark = pytest.mark.spark
@@ -71,7 +71,7 @@ def test_a_python_function_from_its_first_table_to_its_end(
     assert "\n" not in str(failed.value)
     assert counts(other, "b") == {"low": 2, "high": 1, None: 1}
     events = other.store.journal.all_events()
-    assert [each.fault for each in events if isinstance(each, RefreshFailure)] == [Fault.USER]
+    assert [each.fault for each in events if isinstance(each, RefreshFailure)] == [Blame.USER]
 
     module.unlink()
     with pytest.raises(DefinitionError, match="there is no module shopfunctions") as gone:

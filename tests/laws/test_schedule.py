@@ -15,7 +15,7 @@ import pytest
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.schedule import simulate
 from dynamic_tables.schedule.due import Due, due
-from dynamic_tables.schedule.failing import Fault
+from dynamic_tables.schedule.failing import Blame
 from dynamic_tables.schedule.graph import Graph, Scheduled
 from dynamic_tables.schedule.group import Isolation, RefreshGroup, checked_group
 from dynamic_tables.schedule.lag import SECOND
@@ -60,9 +60,9 @@ def random_world(draw: random.Random, graph: Graph) -> tuple[World, dict[str, in
     def duration(table: str, before: int | None, timestamp: int) -> int:
         return usual[table] * random.Random(f"{seed} {table} {timestamp}").choice((1, 1, 1, 5))
 
-    def fault(table: str, timestamp: int) -> Fault | None:
+    def fault(table: str, timestamp: int) -> Blame | None:
         own = random.Random(f"fault {seed} {table} {timestamp}")
-        return own.choice(list(Fault)) if own.random() < failing else None
+        return own.choice(list(Blame)) if own.random() < failing else None
 
     return World(duration=duration, fault=fault, workers=draw.choice((None, 1, 3))), usual
 
@@ -131,7 +131,7 @@ def time_grows(table: Timetable, ran: Sequence[Ran]) -> bool:
     for each in ran:
         if each.timestamp <= stored[each.table] or each.timestamp <= refused[each.table]:
             return False
-        if each.fault is Fault.USER:
+        if each.fault is Blame.USER:
             refused[each.table] = each.timestamp
         if each.fault is None:
             stored[each.table] = each.timestamp

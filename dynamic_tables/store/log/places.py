@@ -1,4 +1,4 @@
-"""Where a data file lies that a log names."""
+"""The path of a data file that a Delta log names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes of a session's JVM."""
+"""Classes of the JVM of a session, for what pyspark has no function of its own."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from dynamic_tables.errors import (
     UnsupportedError,
     ValidationFailed,
 )
-from dynamic_tables.schedule.failing import Fault
+from dynamic_tables.schedule.failing import Blame
 
 USERS = frozenset({"07", "0A", "21", "22", "23", "42", "46"})
 """Classes of SQLSTATE that say that the query, or the data it meets, is wrong; 22 is an error in the data."""
@@ -44,7 +44,7 @@ OURS = (
 """Errors of the engine that another attempt at the same data timestamp would meet again."""
 
 
-def fault_of(error: BaseException) -> Fault:
+def blame_of(error: BaseException) -> Blame:
     """Returns USER if the same refresh would fail again, as for a division by zero or a dropped source.
 
     Everything else is SYSTEM: a full disk, a lost connection, a conflict with another writer.
@@ -52,13 +52,13 @@ def fault_of(error: BaseException) -> Fault:
     for cause in _causes(error):
         if RAISED in f"{type(cause).__name__}: {cause}":
             # A function of one's own has raised.
-            return Fault.USER
+            return Blame.USER
         if isinstance(cause, OURS) or type(cause).__module__.split(".")[0] in ("duckdb", "_duckdb"):
-            return Fault.USER
+            return Blame.USER
         state = STATE.search(str(cause))
         if state is not None:
-            return Fault.USER if state[1][:2] in USERS else Fault.SYSTEM
-    return Fault.SYSTEM
+            return Blame.USER if state[1][:2] in USERS else Blame.SYSTEM
+    return Blame.SYSTEM
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
