@@ -1,4 +1,4 @@
-"""The shell around everything: tiers, runner, judge, shrinking, faults, gate and the command line."""
+"""What runs the tests of engines: the command `dvs`, campaigns, judging, shrinking, faults, the gate."""
 
 from pkgutil import extend_path
 

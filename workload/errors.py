@@ -1,4 +1,4 @@
-"""The error of this package."""
+"""The error of values that are not well-formed: scenarios, queries, files of them."""
 
 
 class WorkloadError(ValueError):

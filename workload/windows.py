@@ -1,4 +1,4 @@
-"""Which window functions and grouping sets make sense: those with one right answer, however rows lie."""
+"""Which window functions and grouping sets make sense: their result is one, however rows are stored."""
 
 from __future__ import annotations
 

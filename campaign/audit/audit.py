@@ -1,4 +1,4 @@
-"""Every dynamic table of an account against its query at its data timestamp, with evidence."""
+"""Compares every dynamic table of an account with its query at its data timestamp, and keeps evidence."""
 
 from __future__ import annotations
 

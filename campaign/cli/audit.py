@@ -1,4 +1,4 @@
-"""`dvs audit`: every dynamic table of a deployed account against its defining query."""
+"""`dvs audit`: compares every dynamic table of a deployed account with its defining query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts on a real PostgreSQL beside the model of read committed: what differs, and which levels hold."""
+"""Compares scripts on a real PostgreSQL with the model of read committed: what differs, which levels hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lets things happen to a simulated account, and to its truth by hand."""
+"""Carries out the events of a plan on a simulated account, and on the truth that is kept of it by hand."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GROUP = "g"
 
 @dataclass(slots=True)
 class Acts(Watched):
-    """What may happen between two looks of the process. `down`: looks that the process will miss.
+    """Carries out what happens between two looks of the process. `down`: looks that the process will miss.
 
     `gone`: what was dropped, whether it was suspended, and how often it had failed in a row.
     """
@@ -34,7 +34,7 @@ class Acts(Watched):
     gone: dict[str, tuple[plan.Declared, bool, int]] = field(default_factory=dict)
 
     def happens(self, each: plan.Happening) -> None:
-        """Does to the account, and to its truth, what happens."""
+        """Carries out one event, on the account and on its truth."""
         if not self._can_happen(each):
             return
         self.result.events[type(each).__name__] += 1

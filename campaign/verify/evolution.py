@@ -1,4 +1,4 @@
-"""Stories of changes above dynamic tables on Delta: many, and whether all kinds of changes were met."""
+"""Runs many stories (`story`) of changes on Delta, and tells whether all kinds of changes were met."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One small query for each operator, over any rows; a nested pair is one operator over the other's rows.
+"""One small query for each operator, over any rows; `dvs verify rules` puts one over another for each pair.
 
 Every query has the columns `k` and `v`, so that the next operator can read it. Conditions and keys are chosen
 for the domain {NULL, 0, 1}: a row may match several others, and different rows may give equal ones.

@@ -1,4 +1,4 @@
-"""What lies behind one of two derived versions alone."""
+"""The base versions that are behind one of two derived versions and not behind the other."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What happens to an account beside its tables' contents: who refreshes, what failed, what is suspended."""
+"""The operations of an account: refreshes by schedule and by command, groups, renames, rights, its state."""

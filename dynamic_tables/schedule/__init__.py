@@ -1,1 +1,1 @@
-"""The account's clock, and the data timestamp of an initialization."""
+"""When tables are refreshed: clock, lags, periods, what is due, what follows a failure. Without files."""

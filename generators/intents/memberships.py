@@ -1,4 +1,4 @@
-"""Triggers of what only a text in a style of its own says: NOT IN of several columns, EXISTS over groups.
+"""Triggers of what only some ways of writing a query say: NOT IN of several columns, EXISTS over groups.
 
 The IR has joins for these; the definition gets a style in which its text has the subquery.
 """

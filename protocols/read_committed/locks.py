@@ -1,4 +1,4 @@
-"""Who waits for whom."""
+"""Which transactions wait for which, by the partition locks of the model, and deadlocks among them."""
 
 from __future__ import annotations
 

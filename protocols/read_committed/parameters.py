@@ -1,4 +1,4 @@
-"""What sessions are told: their parameters, and procedures that they may call."""
+"""The parameters that ALTER SESSION sets, and the procedures that sessions may call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dvs protocol`: the transaction protocols of the source documents, as programs to try."""
+"""`dvs protocol`: the transaction protocols of docs/protocols.md, as programs to try."""
 
 from __future__ import annotations
 

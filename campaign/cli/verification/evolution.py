@@ -1,4 +1,4 @@
-"""`dvs verify evolution`: rows, columns, tables and views change above dynamic tables on Delta."""
+"""`dvs verify evolution`: changes rows, columns, tables and views that dynamic tables on Delta read."""
 
 from __future__ import annotations
 

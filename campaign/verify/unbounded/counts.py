@@ -1,4 +1,4 @@
-"""Numbers of rows, and their sums."""
+"""Numbers of rows, as terms with a guard, and their sums: what the entries of a symbolic bag count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms where more is known: that a condition holds, or the value of every variable."""
+"""Simplifies terms where more is known: that a condition holds, or the value of every variable."""
 
 from __future__ import annotations
 

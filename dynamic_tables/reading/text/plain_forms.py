@@ -1,4 +1,4 @@
-"""Forms that people write, as the forms that the binder reads."""
+"""Rewrites forms of SQL that the binder does not read into equal ones that it reads, before binding."""
 
 from __future__ import annotations
 
