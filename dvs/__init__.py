@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from dvs.packages import PACKAGES, require_packages
+from dvs.packages import PACKAGES, ensure_packages
 
 if TYPE_CHECKING:
     from campaign.audit.audit import Audit, AuditedTable, AuditVerdict, audit
@@ -164,7 +164,7 @@ if not TYPE_CHECKING:
             if name in names:
                 package = module.partition(".")[0]
                 # What judges histories imports no other package, so that no other one matters.
-                require_packages([package] if package == "dvs_model" else PACKAGES)
+                ensure_packages([package] if package == "dvs_model" else PACKAGES)
                 return getattr(importlib.import_module(module), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

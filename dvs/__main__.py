@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from dvs.packages import require_packages
+from dvs.packages import ensure_packages
 
 MISUSE = 2
 """`campaign.exit_codes.ExitCode.MISUSE`, which cannot be imported before the packages are checked."""
@@ -15,7 +15,7 @@ MISUSE = 2
 def main() -> None:
     """Runs the command, or says in one line which folder hides a package of this distribution."""
     try:
-        require_packages()
+        ensure_packages()
     except ImportError as error:
         sys.stderr.write(f"error: {error}\n")
         sys.exit(MISUSE)

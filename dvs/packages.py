@@ -31,7 +31,7 @@ HOME = Path(__file__).resolve().parent.parent
 """The folder that holds `dvs` and therefore the other packages too, installed or in a checkout."""
 
 
-def require_packages(packages: Iterable[str] = PACKAGES) -> None:
+def ensure_packages(packages: Iterable[str] = PACKAGES) -> None:
     """Raises ImportError, in one line with the remedy, unless every package is the one beside `dvs`.
 
     `packages`: those that are about to be imported. Histories need `dvs_model` alone.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dvs.packages import require_packages
+from dvs.packages import ensure_packages
 
 if TYPE_CHECKING:
     from campaign.pytest_plugin.scenarios import Share
@@ -61,7 +61,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     workers = int(getattr(metafunc.config, "workerinput", {}).get("workercount", 1))
     if workers > 1:
-        _require_packages()
+        _ensure_packages()
         from campaign.pytest_plugin.scenarios import Share
 
         shares = [Share(number, workers) for number in range(workers)]
@@ -74,7 +74,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
     """Judges the dbt project that the marker names, before the body of its test."""
     marker = pyfuncitem.get_closest_marker("dvs")
     if marker is not None and "dbt" in marker.kwargs:
-        _require_packages()
+        _ensure_packages()
         from campaign.pytest_plugin.scenarios import judge_project
 
         judge_project(marker.kwargs, pyfuncitem.config.getoption("--dvs-seed"))
@@ -83,7 +83,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
 @pytest.fixture
 def dvs_scenarios(request: pytest.FixtureRequest) -> Iterator[Scenario]:
     """Random scenarios until the time of `--dvs-budget` is up, or as the marker `dvs` says."""
-    _require_packages()
+    _ensure_packages()
     from campaign.pytest_plugin.scenarios import marked_scenarios
 
     share: Share | None = getattr(request, "param", None)
@@ -92,9 +92,9 @@ def dvs_scenarios(request: pytest.FixtureRequest) -> Iterator[Scenario]:
     return marked_scenarios({} if marker is None else marker.kwargs, share, seed, budget)
 
 
-def _require_packages() -> None:
+def _ensure_packages() -> None:
     """Raises pytest.UsageError, in one line, where a folder hides a package of this distribution."""
     try:
-        require_packages()
+        ensure_packages()
     except ImportError as error:
         raise pytest.UsageError(str(error)) from error

@@ -5,9 +5,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from dvs.packages import require_packages
+from dvs.packages import ensure_packages
 
-require_packages(["dvs_model"])
+ensure_packages(["dvs_model"])
 
 from dvs_model.judging.recorded import assert_isolation  # noqa: E402  # the check comes first
 
@@ -21,7 +21,7 @@ def __getattr__(name: str) -> Any:
     """Imported when it is asked for: histories need none of it."""
     if name != "assert_dbt_models":
         raise AttributeError(f"module 'dvs.testing' has no attribute {name!r}")
-    require_packages(["campaign"])
+    ensure_packages(["campaign"])
     from campaign.dbt.assertion import assert_dbt_models
 
     return assert_dbt_models

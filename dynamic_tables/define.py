@@ -16,7 +16,7 @@ from dynamic_tables.definition import (
 )
 from dynamic_tables.differentiate.registry import Rules, ensure_supported, stored_groups, time_outside
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.frozen import checked_condition, first_of_all
+from dynamic_tables.frozen import ensure_condition, unsupported_beside_frozen
 from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map, holds_variant
 from dynamic_tables.plan.nodes import BoundQuery, Mark, SemiJoin, SetOperation, walk
 from dynamic_tables.plan.rewrites.incomparable import NO_MAPS, NO_VARIANTS, incomparable
@@ -218,7 +218,7 @@ def _undecided_rows(
     bound: BoundQuery, store: Store, rules: Rules, now: int, *, frozen: bool
 ) -> UnsupportedError | None:
     """Returns why it is not decided which rows a plan keeps; None: it is. `frozen`: some rows stay."""
-    if frozen and (error := first_of_all(bound.plan)) is not None:
+    if frozen and (error := unsupported_beside_frozen(bound.plan)) is not None:
         return error
     try:
         ensure_no_ties(bound, store, rules, now)
@@ -232,7 +232,7 @@ def _check_frozen(
 ) -> None:
     """Raises DefinitionError: the frozen part of a new definition makes no sense."""
     if table.frozen_where:
-        checked_condition(table, rules.bind, None if analyzer is None else analyzer.type_of)
+        ensure_condition(table, rules.bind, None if analyzer is None else analyzer.type_of)
     if not table.backfill_from:
         return
     if not table.frozen_where:

@@ -20,7 +20,7 @@ from dynamic_tables.differentiate.registry import (
     time_outside,
 )
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.frozen import checked_condition, first_of_all
+from dynamic_tables.frozen import ensure_condition, unsupported_beside_frozen
 from dynamic_tables.plan import nodes
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
 from dynamic_tables.plan.expressions import Col, Expr
@@ -112,7 +112,7 @@ def explain(
     plan = trees.tree(bound.plan)
     reason = _unsupported(bound, rules)
     if frozen_where:
-        first = first_of_all(bound.plan)
+        first = unsupported_beside_frozen(bound.plan)
         reason = reason or (None if first is None else str(first))
         _check_frozen(bound, frozen_where, rules, type_of, incremental=reason is None)
     # Of a frozen group hidden columns would not follow its rows.
@@ -148,7 +148,7 @@ def _check_frozen(
         expanded="",
         frozen_where=condition,
     )
-    checked_condition(table, rules.bind, type_of)
+    ensure_condition(table, rules.bind, type_of)
 
 
 def _unsupported(bound: nodes.BoundQuery, rules: Rules) -> str | None:

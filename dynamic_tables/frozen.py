@@ -2,8 +2,8 @@
 
 At data timestamp t those stored rows are frozen for which the condition holds, with the current time in it
 read as t. They stay as they are; every other row is as the query at t has it. So base data that only frozen
-rows depend on may be deleted. Time may only freeze rows, never thaw them, so it stands on the later side of a
-comparison alone: `day < current_date() - 30`.
+rows depend on may be deleted. As time goes on, rows may become frozen and never active again: so a condition
+may have the current time on the later side of a comparison alone, as in `day < current_date() - 30`.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class FrozenPart:
         holds = f"COALESCE(({self.condition}), FALSE)"
         query = BEGIN + (holds if frozen else f"NOT {holds}")
         bound = self.bind(query, {ROWS: StoredRelation(ROWS, schema)}, self.type_of)
-        return Project(_over(bound.plan, leaf), bound.outputs)
+        return Project(_on_leaf(bound.plan, leaf), bound.outputs)
 
     def identified(self, rows: Plan, passed: Sequence[Col]) -> Plan:
         """Returns rows with ids that also hold what the condition reads; `passed`: columns beside those.
@@ -158,8 +158,8 @@ class FrozenPart:
         )
 
 
-def _over(plan: Plan, leaf: str) -> Plan:
-    """Returns the plan of a condition over a leaf in the place of the relation that it was read over."""
+def _on_leaf(plan: Plan, leaf: str) -> Plan:
+    """Returns the plan of a condition that reads a leaf, instead of the relation over which it was bound."""
     done: dict[int, Plan] = {}
     for node in children_first(plan):
         match node:
@@ -170,14 +170,14 @@ def _over(plan: Plan, leaf: str) -> Plan:
     return done[id(plan)]
 
 
-def first_of_all(plan: Plan) -> UnsupportedError | None:
+def unsupported_beside_frozen(plan: Plan) -> UnsupportedError | None:
     """Returns why a plan cannot be maintained beside a frozen part; None: it can."""
     if on_top(plan) is None:
         return None
     return UnsupportedError("LIMIT", "the first rows are found among all, frozen ones included")
 
 
-def checked_condition(table: DynamicTable, bind: Bind, type_of: TypeOf | None) -> None:
+def ensure_condition(table: DynamicTable, bind: Bind, type_of: TypeOf | None) -> None:
     """Raises DefinitionError: `frozen_where` of a table is no condition on its columns that only freezes."""
     try:
         ensure_only_freezes(table.name, table.frozen_where)

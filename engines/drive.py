@@ -343,7 +343,7 @@ class Drive:
         self.names[public] = name
         incremental = None
         try:
-            self._require_sources(definition)
+            self._ensure_sources(definition)
             with ENGINE_WORKS:
                 match definition:
                     case View():
@@ -426,7 +426,7 @@ class Drive:
                 self.events.append(Created(self.step, first.name, incremental, ""))
                 self._refresh_each(self.due[self.step], at)
 
-    def _require_sources(self, definition: View | DynamicTable) -> None:
+    def _ensure_sources(self, definition: View | DynamicTable) -> None:
         """Raises Unsupported for a definition over one that the engine refused."""
         missing = [source for source in names_read(definition.query) if source in self.refused]
         # An engine that schedules by itself reports the missing source in its own message.

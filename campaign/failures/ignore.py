@@ -144,7 +144,7 @@ def _rule(entry: Any, where: str) -> IgnoreRule:
         raise CampaignError(
             f"{where}: the expiry date is {given}; write expires = 2027-01-31, without quotes"
         )
-    _require_known_names(entry, where)
+    _ensure_known_names(entry, where)
     return IgnoreRule(
         issue=entry["issue"],
         expires=expires,
@@ -155,7 +155,7 @@ def _rule(entry: Any, where: str) -> IgnoreRule:
     )
 
 
-def _require_known_names(entry: Mapping[str, Any], where: str) -> None:
+def _ensure_known_names(entry: Mapping[str, Any], where: str) -> None:
     """Raises CampaignError for an operator or a fingerprint that no failure can have."""
     operator, fingerprint = entry.get("operator"), entry.get("fingerprint")
     if operator is not None and operator not in OPERATOR_NAMES:

@@ -40,7 +40,7 @@ from workload.outcomes.run_verdict import worst
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a check has shown. `look`: the command that runs it alone; `wrong`: one text for each mistake."""
+    """What a check has shown. `look`: the command that runs it alone. `wrong`: a text for each mistake."""
 
     decision: Decision
     message: str

@@ -98,7 +98,7 @@ def on_cluster(path: Path, cluster: Cluster) -> Item:
         about = _about(path)
         rows = _rows(path, cluster)
         columns = [name for name in rows.columns if name != "op"]
-        _require_plain(path, rows, cluster)
+        _ensure_plain(path, rows, cluster)
         kept = rows.select("op", *(name for name in columns if name in (*OPERATION, "transaction")))
         transactions, raw = _transactions(rows, columns, cluster)
         sorted_by = np.argsort(raw)
@@ -168,7 +168,7 @@ def _has(rows: DataFrame, name: str, cluster: Cluster) -> bool:
     return bool(cluster.collect(rows.agg(functions.max(functions.col(name).isNotNull())))[0][0])
 
 
-def _require_plain(path: Path, rows: DataFrame, cluster: Cluster) -> None:
+def _ensure_plain(path: Path, rows: DataFrame, cluster: Cluster) -> None:
     """Raises CampaignError for what is judged on one machine alone, HistoryError for rows that are none."""
     from pyspark.sql import functions
 

@@ -19,7 +19,7 @@ from campaign.failures.refusals import Refused, refusals
 from campaign.failures.report import FailedScenario, FailureReport, ShrinkBudget, report_failures
 from campaign.lanes.spec import LaneSpec
 from campaign.runs import journal
-from campaign.runs.floors import floors_of_lifted, require_reachable_floors
+from campaign.runs.floors import ensure_reachable_floors, floors_of_lifted
 from campaign.runs.journal import Journal
 from campaign.runs.lock import locked
 from campaign.runs.options import CampaignOptions
@@ -94,7 +94,7 @@ def run_plan(
     CampaignError: `out` is in use, cannot be written or holds another run, or a floor can never be met.
     """
     profile = replace(plan.profile, floors=floors_of_lifted(plan.profile.floors, spec.lifted))
-    require_reachable_floors(profile)
+    ensure_reachable_floors(profile)
     started = now().isoformat(timespec="seconds")
     with open_journal(plan, spec, out, started, resume=resume, options=options) as opened:
         judged = judge_all(plan, spec, opened, progress)

@@ -87,7 +87,7 @@ BRANCHES_WITHOUT_FLOOR: Mapping[Branch, str] = {
 """The branches of rules that have no floor in the profiles, each with the reason."""
 
 
-def require_reachable_floors(profile: Profile) -> None:
+def ensure_reachable_floors(profile: Profile) -> None:
     """Does nothing where every floor can be met. Raises CampaignError naming the first one that cannot."""
     for name, wanted in profile.floors.items():
         reason = unreachable(profile, name, wanted)

@@ -104,7 +104,7 @@ class CampaignOptions:
 
     def campaigns(self) -> Sequence[tuple[CampaignPlan, LaneSpec]]:
         """The campaigns: one, or one for each tier of the profile. Raises CampaignError."""
-        self._require_possible_values()
+        self._ensure_possible_values()
         plan = CampaignPlan(
             seed=self.seed,
             profile=within_limits(load_profile(self.profile), self.tier),
@@ -117,7 +117,7 @@ class CampaignOptions:
         shares = [(self.tier, plan)] if split is None else split(plan)
         return [self._campaign(tier, part) for tier, part in shares]
 
-    def _require_possible_values(self) -> None:
+    def _ensure_possible_values(self) -> None:
         """Raises CampaignError where a value is impossible, as the command line does too."""
         for name, least in LEAST.items():
             value = getattr(self, name)

@@ -16,7 +16,7 @@ from dvs_model.graph.graph import Kind
 from dvs_model.histories.clock import Clock, moments
 
 BLOCK = 2048
-"""Sources of pairs of which a pass costs the budget one step for each vertex."""
+"""How many different sources of pairs one pass handles; a pass costs the budget one step for each vertex."""
 
 CHEAP = 2_000
 """Candidates times vertices up to which a search from each candidate beats `reaches` for all (measured)."""
@@ -28,12 +28,12 @@ SMALL_SEARCH = 500_000
 """Edges times vertices up to which a shortest cycle is searched through every edge."""
 
 
-NOTHING: Mapping[int, Edge] = {}
+NO_EDGES: Mapping[int, Edge] = {}
 
 
 @dataclass(slots=True)
 class Web:
-    """Transactions and moments, and the ways between them.
+    """A graph for searches of ways: transactions and moments as vertices, edges and steps in time as arcs.
 
     `ways[v]`: the heads of arcs out of vertex v with their edges (None: an arc along the chain of moments),
     and whether they cost something: an edge of time counts once, however many moments it passes. `number`:
@@ -124,7 +124,7 @@ def promising(back: Web, candidates: Sequence[Edge], budget: Budget) -> Sequence
 
 
 def shortest(
-    made: Web, start: int, goal: int, budget: Budget, closing: Mapping[int, Edge] = NOTHING
+    made: Web, start: int, goal: int, budget: Budget, closing: Mapping[int, Edge] = NO_EDGES
 ) -> tuple[Edge, ...] | None:
     """Returns the edges of a shortest way; None: there is none. Raises BudgetSpent.
 
@@ -135,10 +135,11 @@ def shortest(
     if start in closing:
         return (closing[start],)
     way = cheapest_way(made.ways, start, goal, plain=not made.moments, closing=closing, spend=budget.spend)
-    return None if way is None else tuple(_folded(made, start, way))
+    return None if way is None else tuple(_edges_of_way(made, start, way))
 
 
-def _folded(made: Web, start: int, steps: Iterable[tuple[int, Edge | None]]) -> Iterator[Edge]:
+def _edges_of_way(made: Web, start: int, steps: Iterable[tuple[int, Edge | None]]) -> Iterator[Edge]:
+    """Yields the edges of a way, each row of moments on it as one edge of time."""
     since = made.owner.get(start)
     for vertex, edge in steps:
         txn = made.owner.get(vertex)

@@ -38,7 +38,6 @@ More cycles for each proposal mean fewer proposals, and one search each. Also th
 DENSE = 5_000
 """Open arcs up to which all pairs of them are tested in advance; the pairs are quadratically many."""
 
-
 NOT_FOUND = "no order was found in {steps:,} steps, and none was excluded"
 UNEXPLAINED = "no order of the transactions explains what was read"
 

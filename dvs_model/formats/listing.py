@@ -50,10 +50,10 @@ class Listing:
         heads = np.flatnonzero(first)
         status, session = self._status(table), self._session(table)
         if session is not None:
-            self._require_one(numbers, index, heads, session, "session", list(self.sessions))
+            self._ensure_one(numbers, index, heads, session, "session", list(self.sessions))
             self.session.append(session[heads])
             self.last_of["session"] = int(session[-1]) if len(session) else self.last_of["session"]
-        self._require_one(numbers, index, heads, status, "status", list(STATUS))
+        self._ensure_one(numbers, index, heads, status, "status", list(STATUS))
         self.last_of["status"] = int(status[-1]) if len(status) else self.last_of["status"]
         chosen = table.take(pa.array(heads))
         self.number.append(numbers[heads])
@@ -67,7 +67,7 @@ class Listing:
             self.last = int(numbers[-1])
         return index
 
-    def _require_one(
+    def _ensure_one(
         self, numbers: Ints, index: Ints, heads: Ints, codes: Ints, what: str, names: list[str]
     ) -> None:
         """Raises HistoryError for a transaction whose rows differ in their session or status."""

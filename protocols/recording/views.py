@@ -125,11 +125,11 @@ def recorded_views(
         whole.load()
         interrupted = whole.crew.work(whole.client, lambda: None)
     seen = sorted(whole.seen, key=lambda each: each.ended)
-    _require_agreement(seen)
+    _ensure_agreement(seen)
     return Views(seen, run.keys * FIRST_BALANCE, whole.refused, interrupted)
 
 
-def _require_agreement(seen: list[Seen]) -> None:
+def _ensure_agreement(seen: list[Seen]) -> None:
     """Raises RecordingError where a client has seen other contents of a view than its refresh has noted."""
     made = {each.refreshed.xid: each for each in seen if each.refreshed is not None and each.committed}
     for each in seen:

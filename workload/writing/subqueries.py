@@ -111,7 +111,7 @@ def mark(writer: WritesQueries, join: ScalarJoin, test: ir.Call) -> Written:
 
 
 def _decided_by_in(writer: WritesQueries, join: ScalarJoin, *, found: bool) -> str:
-    """Returns TRUE or FALSE, as a key is among others: IN decides between them, so its NULL is like FALSE."""
+    """Returns CASE or IF that gives TRUE or FALSE by IN: a NULL of IN gives the same as its FALSE."""
     words, clause = writer.style.words, Clause(writer.style, False)
     ((outer, key),) = join.ties
     query = f"{words('SELECT')} {clause.text(key)} {words('FROM')} {writer.source(join.inner.source)}"

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from campaign.cli.histories import options
-from campaign.cli.histories.smallest import require_suffix, write_smallest
+from campaign.cli.histories.smallest import ensure_suffix, write_smallest
 from campaign.cli.progress import waiting
 from campaign.cli.terminal import print_json
 from campaign.errors import CampaignError
@@ -271,8 +271,8 @@ def command(
     of Jepsen, Elle, Plume, dbcop, AWDIT and TimeKiller are recognised, and folders of Cobra's logs.
     """
     wanted = options.options_of(**asked)
-    _require_different(html, sarif_out, junit, smallest_out)
-    require_suffix(smallest_out)
+    _ensure_different(html, sarif_out, junit, smallest_out)
+    ensure_suffix(smallest_out)
     reports = Reports(wanted.requested, wanted.clients, html, sarif_out, junit)
     began = time.perf_counter()
     items = on_cluster(files, master) if master else histories(files, format_, workload, memory_of(memory))
@@ -371,7 +371,7 @@ def without_collection(items: Iterator[tuple[str, Item]]) -> Iterator[tuple[str,
         gc.enable()
 
 
-def _require_different(*reports: Path | None) -> None:
+def _ensure_different(*reports: Path | None) -> None:
     """Raises CampaignError if two reports would be written to one file."""
     paths = [path.resolve() for path in reports if path is not None]
     for path in paths:

@@ -19,7 +19,7 @@ from dvs_model.formats.written.registry import SUFFIXES, Files, chosen
 from dvs_model.judging.options import CheckOptions
 
 
-def require_suffix(file: Path | None) -> None:
+def ensure_suffix(file: Path | None) -> None:
     """Raises CampaignError for a file whose suffix names no format."""
     if file is not None and file.suffix not in ("", *SUFFIXES):
         known = ", ".join(SUFFIXES)

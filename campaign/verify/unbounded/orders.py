@@ -31,7 +31,10 @@ class _Row:
 
 @dataclass(slots=True)
 class _Ordered:
-    """Rows of one partition, or of one that may be, in an order. `same`: partitions that may differ."""
+    """Rows that are, or may be, in one partition, in an order. `partitions`: the partition of each row.
+
+    `known`: what `rows_before` has returned, by the order's values of a row, or by its number.
+    """
 
     keys: tuple[SortKey, ...]
     rows: list[_Row]
@@ -96,7 +99,7 @@ def _first(key: SortKey, a: Cell, b: Cell) -> terms.Truth:
     return terms.either((some, terms.both(one.null, terms.negated(other.null))))
 
 
-def _parts(
+def _partitions(
     bag: Bag, partition: Sequence[Expr], order: Sequence[SortKey], ids: IdOrder
 ) -> Iterator[tuple[list[int], _Ordered]]:
     """Yields the rows that may be in one partition, by their numbers in the bag, and in their order."""
@@ -122,7 +125,7 @@ def _is_id(key: SortKey) -> bool:
 def limited(bag: Bag, order: Sequence[SortKey], count: int | None, offset: int, ids: IdOrder) -> Bag:
     """Returns the first rows of an order."""
     made = []
-    for numbers, ordered in _parts(bag, (), order, ids):
+    for numbers, ordered in _partitions(bag, (), order, ids):
         for number in range(len(numbers)):
             entry = ordered.rows[number].entry
             taken = _taken(ordered, number, count, offset)
@@ -173,7 +176,7 @@ def windowed(bag: Bag, calls: Sequence[tuple[str, Win]], ids: IdOrder) -> Bag:
     more: list[list[Cell]] = [[] for _ in bag.entries]
     varies = [entry.varies for entry in bag.entries]
     for _, call in calls:
-        for numbers, ordered in _parts(bag, call.partition, call.order, ids):
+        for numbers, ordered in _partitions(bag, call.partition, call.order, ids):
             args = [[evaluate(arg, bag, bag.entries[n]) for arg in _arguments(call)] for n in numbers]
             for place, number in enumerate(numbers):
                 value = _value(call, ordered, place, args)

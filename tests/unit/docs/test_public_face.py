@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dvs
-from dvs.packages import HOME, PACKAGES, place_of, require_packages
+from dvs.packages import HOME, PACKAGES, ensure_packages, place_of
 
 
 def typed_names() -> dict[str, set[str]]:
@@ -37,7 +37,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_the_packages_are_the_ones_beside_the_face() -> None:
-    require_packages()
+    ensure_packages()
     assert {place_of(name) for name in PACKAGES} == {HOME / name for name in PACKAGES}
 
 
@@ -46,5 +46,5 @@ def test_a_file_hides_a_package_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "shrink", raising=False)
     with pytest.raises(ImportError, match=r"shrink\.py hides the package of the same name") as raised:
-        require_packages()
+        ensure_packages()
     assert "\n" not in str(raised.value)

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from campaign.cli import main
 from campaign.errors import CampaignError
 from campaign.lanes.spec import LaneSpec
-from campaign.runs.floors import STATES, require_reachable_floors
+from campaign.runs.floors import STATES, ensure_reachable_floors
 from campaign.runs.tally import Tally, covered
 from generators.coverage import operators, unmet_floors
 from generators.generate import scenario_at
@@ -29,7 +29,7 @@ from workload.types import INT, STRING
     "profile", [each for each in PROFILES.values() if not each.documents], ids=lambda profile: profile.name
 )
 def test_the_built_in_floors_can_be_met(profile: Profile) -> None:
-    require_reachable_floors(profile)
+    ensure_reachable_floors(profile)
 
 
 @pytest.mark.parametrize(
@@ -67,11 +67,11 @@ def test_the_built_in_floors_can_be_met(profile: Profile) -> None:
 )
 def test_a_floor_out_of_reach(profile: Profile, floor: str, message: str) -> None:
     with pytest.raises(CampaignError, match=message):
-        require_reachable_floors(replace(profile, floors={floor: 1}))
+        ensure_reachable_floors(replace(profile, floors={floor: 1}))
 
 
 def test_a_floor_of_nothing_is_none() -> None:
-    require_reachable_floors(replace(PRODUCTION, floors={"operator: scalar aggregation": 0}))
+    ensure_reachable_floors(replace(PRODUCTION, floors={"operator: scalar aggregation": 0}))
 
 
 def test_what_is_met_is_known() -> None:
