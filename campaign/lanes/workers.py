@@ -35,6 +35,7 @@ from campaign.errors import CampaignError
 from campaign.judging.lane import Lane
 from campaign.lanes.lifted import LiftedLane, lifted_lane
 from campaign.lanes.spec import LaneSpec
+from campaign.machine import memory_of_machine
 from engines.watchdog import STOPPED
 
 Task = TypeVar("Task")
@@ -290,7 +291,7 @@ def _begin(stop: ProcessEvent, dies_by_interrupt: bool) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-MOST_MEMORY = max(2 << 30, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4)
+MOST_MEMORY = max(2 << 30, memory_of_machine() // 4)
 """Bytes that a worker process may hold: an engine that leaks gets a new one, and the scenario runs again.
 
 At least 2 GiB, so that a small machine does not take many databases in one scenario for a leak.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from campaign.cli.terminal import print_json
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
+from campaign.machine import memory_of_machine
 from dvs_model.analysis.analysis import STEPS
 from dvs_model.checking.check import Checked
 from dvs_model.checking.explain import LevelStatus, explanations, overall, requested_with, worst
@@ -225,7 +225,7 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
     type=click.FloatRange(min=0, min_open=True),
     metavar="GB",
     help="Memory for a history in Parquet; one that needs more is judged one share of its keys after the "
-    "other.  [half of the machine's]",
+    "other.  [half of the machine's, or of its container's]",
 )
 @click.option(
     "--master",
@@ -337,10 +337,10 @@ def _judged(
 
 
 def memory_of(gigabytes: float | None) -> int:
-    """Returns how many bytes a history may take: as asked for, else half of what the machine has."""
+    """Returns how many bytes a history may take: as asked for, else half of what there is."""
     if gigabytes is not None:
         return int(gigabytes * 2**30)
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    return memory_of_machine() // 2
 
 
 def read_on(items: Iterator[tuple[str, Item]]) -> Iterator[tuple[str, Item]]:
