@@ -61,7 +61,13 @@ class Cause:
         return sum(count for _, count in self.operators) + len(self.functions)
 
     def within(self, other: Cause) -> bool:
-        """Whether a failure that shows `other` has everything that this cause needs."""
+        """Whether a failure that shows `other` has everything that this cause needs.
+
+        A cause that needs no operator would be in every failure of its family, and hide other causes: it
+        is only in those that show no operator either.
+        """
+        if not self.needs and not self.message and other.needs:
+            return False
         counts = dict(other.operators)
         return (
             self.outcome is other.outcome

@@ -57,3 +57,11 @@ def test_of_what_cannot_be_shrunk_some_of_each_class_are_kept() -> None:
         }
     )
     assert queue.unexplained(list(queue.signatures)) == [*range(LISTED_OF_A_CLASS), 20]
+
+
+def test_a_cause_without_operators_hides_no_other_one() -> None:
+    """A value that is wrong in a plain copy of a table is in every query; that explains no joins."""
+    queue = Queue({**MANY, 30: like(30, cause())}, causes=[cause()])
+    assert next(queue.picked(list(queue.signatures), 1, math.inf)) == 0
+    assert queue.unexplained(list(queue.signatures)) == [0]
+    assert queue.signatures[30].explained_by(queue.causes) == cause()
