@@ -159,11 +159,13 @@ class AdapterConformance:
 
     def test_databases_are_separate(self) -> None:
         """Neither sees the other, open at once or one after the other."""
-        table = Table("r0", (Column("k", SqlType(Kind.INT)),))
+        limits, dialect = self.capabilities.limits, self.capabilities.dialect
+        given = Table("r0", (Column("k", SqlType(Kind.INT)),))
+        (table,) = reshaped(Scenario("separate", (given,), (), ()), limits).tables
         with opened(self.adapter) as other:
-            other.create_table(table, create_table_text(table, self.capabilities.dialect))
+            other.create_table(table, create_table_text(table, dialect, keyed=limits.keys))
             other.advance(1)
-            self.written(table, ((1,),))
+            self.written(given, ((1,),))
             assert list(other.rows("r0", table.columns)) == []
 
     def test_every_statement_it_claims_does_what_the_oracle_computes(self, kind: str) -> None:

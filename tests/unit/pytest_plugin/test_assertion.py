@@ -17,6 +17,7 @@ from tests.unit.engines.test_adapter_tier import Boasting, Breaking, Dialectal, 
 from workload.limits import Limits
 from workload.outcomes.results import OutcomeClass
 from workload.scenario import DynamicTable, Scenario
+from workload.schema import Table
 from workload.sql import Dialect
 from workload.types import INT
 
@@ -176,11 +177,16 @@ class RefusesViews(Recomputing):
         return query
 
 
-def test_values_are_written_in_the_shapes_of_the_limits() -> None:
+def test_tables_and_values_have_the_shapes_of_the_limits() -> None:
     class Narrow(Recomputing):
         capabilities: ClassVar[Capabilities] = Capabilities(
             dialect=Dialect.DUCKDB, limits=Limits(keys=True, nulls=False, single_rows=True)
         )
+
+        def create_table(self, table: Table, sql: str) -> None:
+            assert table.promises.keys == (("id",),)
+            assert "PRIMARY KEY" in sql
+            super().create_table(table, sql)
 
         def commit(self, transaction: Transaction) -> Mapping[str, int] | None:
             assert all("), (" not in text and "NULL" not in text for text in transaction.sql)
@@ -188,3 +194,4 @@ def test_values_are_written_in_the_shapes_of_the_limits() -> None:
 
     suite(Narrow).test_values_of_every_type_come_back_as_they_were_written(INT)
     suite(Narrow).test_every_statement_it_claims_does_what_the_oracle_computes("update")
+    suite(Narrow).test_databases_are_separate()
