@@ -119,6 +119,7 @@ ADAPTERS: Mapping[str, str] = {
     "sqlite_triggers": "engines.others.sqlite:SqliteTriggers",
     "trickle": "engines.others.trickle:Trickle",
     "turso": "engines.others.turso:Turso",
+    "zql": "engines.others.zql:Zql",
 }
 """The adapters that come with the harness: name -> `module:class`, loaded when it is used."""
 

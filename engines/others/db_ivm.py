@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
-from functools import cache
 from typing import Any, ClassVar
 
 from engines.adapter import Adapter, Capabilities, Transaction, Unsupported
 from engines.others.base_tables import BaseTables
-from engines.others.node.packages import needed, node
-from servers.child import Child, child
+from engines.others.node.packages import needed
+from engines.others.node.processes import server, stores
 from workload import query as ir
 from workload.limits import Limits
 from workload.operators import Operator
 from workload.scenario import DynamicTable
 from workload.schema import Column, Table
 from workload.sql import Dialect
-from workload.types import Kind, Row, SqlType, Value
+from workload.types import Kind, Row, Value
 
 JOINS = {
     ir.JoinKind.INNER: "inner",
@@ -30,13 +27,6 @@ JOINS = {
 }
 AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
 FUNCTIONS = frozenset("eq ne lt le gt ge and or not is_null is_not_null".split())
-EXACT = 2**53
-"""Numbers below are exact in JavaScript."""
-
-
-def stores(value: Value, type_: SqlType) -> bool:
-    """Whether a value is one of JavaScript and of JSON."""
-    return not isinstance(value, int) or abs(value) < EXACT
 
 
 class Gap(Exception):
@@ -175,7 +165,7 @@ class DbIvm(Adapter):
 
     def __init__(self) -> None:
         self._base = BaseTables()
-        self._server = _server()
+        self._server = server("db_ivm.mjs")
         self._ask(do="open")
 
     def create_table(self, table: Table, sql: str) -> None:
@@ -212,7 +202,7 @@ class DbIvm(Adapter):
     def interrupt(self) -> None:
         """Ends the process on Node.js; the next database gets a new one."""
         self._server.process.kill()
-        _server.cache_clear()
+        server.cache_clear()
 
     def close(self) -> None:
         """Closes the base tables; the process goes on for other databases."""
@@ -231,12 +221,3 @@ def _row(row: Sequence[Value], columns: Sequence[Column]) -> Row:
         float(value) if column.type.kind is Kind.DOUBLE and isinstance(value, int) else value
         for value, column in zip(row, columns, strict=True)
     )
-
-
-@cache
-def _server() -> Child:
-    """The process on Node.js of this process, started on first use."""
-    running = ExitStack()
-    atexit.register(running.close)
-    script = needed(os.environ).server("db_ivm.mjs")
-    return running.enter_context(child([node(os.environ.get("PATH")), str(script)], os.environ))

@@ -17,6 +17,7 @@ from engines.others.postgres import Postgres
 from engines.others.sail import Sail
 from engines.others.sqlite import Sqlite, SqliteTriggers
 from engines.others.trickle import Trickle
+from engines.others.zql import Zql
 
 
 def needs(adapter: type[Adapter]) -> pytest.MarkDecorator:
@@ -73,3 +74,8 @@ class TestSqliteTriggers(Sampled):
 @needs(Sail)
 class TestSail(Sampled):
     adapter = Sail
+
+
+@needs(Zql)
+class TestZql(Sampled):
+    adapter = Zql

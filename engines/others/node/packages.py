@@ -13,8 +13,10 @@ from pathlib import Path
 from engines.errors import EngineError
 
 HERE = Path(__file__).parent
-SERVERS = ("pglite.mjs", "db_ivm.mjs")
+SERVERS = ("pglite.mjs", "db_ivm.mjs", "zql.mjs")
 FILES = ("package.json", "package-lock.json", *SERVERS)
+"""Of what @rocicorp/zero depends on, the lock file names the two that its operators import, not all 440."""
+
 OLDEST_NODE = 20
 INSTALL_LIMIT_S = 600
 INSTALL = "python -m engines.others.node --fetch"
@@ -51,8 +53,8 @@ def node(path: str | None = None) -> str:
     program = shutil.which("node", path=path)
     if program is None:
         raise NodeMissing(
-            f"pg_ivm and db_ivm run on Node.js, and there is no node; install Node.js {OLDEST_NODE} or newer "
-            f"with npm, then run `{INSTALL}`"
+            f"pg_ivm, db_ivm and zql run on Node.js, and there is no node; install Node.js {OLDEST_NODE} "
+            f"or newer with npm, then run `{INSTALL}`"
         )
     version = subprocess.run(
         [program, "--version"], capture_output=True, text=True, check=False
@@ -60,7 +62,7 @@ def node(path: str | None = None) -> str:
     major = version.removeprefix("v").split(".")[0]
     if not major.isdigit() or int(major) < OLDEST_NODE:
         raise NodeMissing(
-            f"pg_ivm and db_ivm need Node.js {OLDEST_NODE} or newer; {program} is {version or 'unknown'}"
+            f"pg_ivm, db_ivm and zql need Node.js {OLDEST_NODE} or newer; {program} is {version or 'unknown'}"
         )
     return program
 
