@@ -62,9 +62,14 @@ class Source:
         return made | {"related": shown} if shown else made
 
     def exists(self) -> dict[str, Any]:
-        """The condition that there is a match, or none. `flip`: an inner join runs from the other side."""
+        """The condition that there is a match, or none.
+
+        `flip`: it is found from the side of the matches, as ZQL's planner also decides; here for inner joins,
+        and for semi joins without conditions.
+        """
+        flip = self.kind is ir.JoinKind.INNER or (self.kind is ir.JoinKind.SEMI and not self.where)
         found = "NOT EXISTS" if self.kind is ir.JoinKind.ANTI else "EXISTS"
-        tested = {"type": "correlatedSubquery", "op": found, "flip": self.kind is ir.JoinKind.INNER}
+        tested = {"type": "correlatedSubquery", "op": found, "flip": flip}
         return tested | {"related": self.correlated(f"zsubq_{self.alias}", False)}
 
     def correlated(self, alias: str, related: bool) -> dict[str, Any]:
