@@ -14,8 +14,8 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
@@ -84,7 +84,8 @@ class FoundEngine:
     """An engine with its bugs.
 
     `package`: what is installed to run the programs, from `registry`: "pypi", "npm", or "debian" (not looked
-    up). `adapter`: by which name scenarios run on it; "" for one that is used otherwise. `install`: how.
+    up). `beside`: further packages that the programs need, each at its version. `adapter`: by which name
+    scenarios run on it; "" for one that is used otherwise. `install`: how.
     """
 
     key: str
@@ -93,13 +94,14 @@ class FoundEngine:
     what: str
     bugs: tuple[FoundBug, ...]
     registry: str = "pypi"
+    beside: Mapping[str, str] = field(default_factory=dict)
     adapter: str = ""
     install: str = ""
     runs: tuple[EngineRun, ...] = ()
 
     @property
     def installed(self) -> str | None:
-        """The installed version of the package; None where there is none."""
+        """The installed version of the package; None where it is not there with all that it needs."""
         if self.registry == "npm":
             try:
                 about = modules() / self.package / "package.json"
@@ -107,6 +109,9 @@ class FoundEngine:
             except (EngineError, OSError):
                 return None
         try:
+            for package, needed_version in self.beside.items():
+                if importlib.metadata.version(package) != needed_version:
+                    return None
             return importlib.metadata.version(self.package)
         except importlib.metadata.PackageNotFoundError:
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,14 @@ def test_the_program_shows_the_bug(engine: FoundEngine, bug: FoundBug) -> None:
         assert run.standing is Standing.THERE
         assert run.told == f"{bug.seen}, expected {bug.expected}"
     assert run.standing is not Standing.UNKNOWN, run.told
+
+
+def test_an_engine_is_installed_only_beside_the_versions_that_its_programs_need() -> None:
+    engine = FoundEngine(key="k", name="K", package="pytest", what="a package", bugs=())
+    assert engine.installed == pytest.__version__
+    assert replace(engine, beside={"pytest": pytest.__version__}).installed == pytest.__version__
+    assert replace(engine, beside={"pytest": "0.1"}).installed is None
+    assert replace(engine, beside={"no-such-package": "0.1"}).installed is None
 
 
 ALL_IN_ONE = "import runpy, sys\nfor program in sys.argv[1:]:\n    runpy.run_path(program)\n"
