@@ -110,6 +110,7 @@ ADAPTERS: Mapping[str, str] = {
     "built-in": "engines.in_memory:InMemory",
     "pg_ivm": "engines.others.pg_ivm:PgIvm",
     "mariadb": "engines.others.mariadb:MariaDb",
+    "pathway": "engines.others.pathway_tables:Pathway",
     "postgres": "engines.others.postgres:Postgres",
     "db_ivm": "engines.others.db_ivm:DbIvm",
     "duckdb": "engines.others.duckdb_views:DuckDb",

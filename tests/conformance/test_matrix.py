@@ -13,6 +13,7 @@ from engines.errors import EngineError
 from engines.others.db_ivm import DbIvm
 from engines.others.duckdb_views import DuckDb
 from engines.others.lancedb_views import LanceDb
+from engines.others.pathway_tables import Pathway
 from engines.others.postgres import Postgres
 from engines.others.sail import Sail
 from engines.others.sqlite import Sqlite, SqliteTriggers
@@ -54,6 +55,11 @@ class TestDbIvm(Sampled):
 @needs(LanceDb)
 class TestLanceDb(Sampled):
     adapter = LanceDb
+
+
+@needs(Pathway)
+class TestPathway(Sampled):
+    adapter = Pathway
 
 
 @needs(DuckDb)

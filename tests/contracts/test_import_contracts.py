@@ -96,6 +96,7 @@ OF_ENGINES = {
     "turso": "engines.others.turso",
     "trickle": "engines.others.trickle",
     "lancedb": "engines.others.lancedb_views",
+    "pathway": "engines.others.pathway_queries",
     "pysail": "engines.others.sail",
     "grpc_status": "engines.others.sail",
 }
