@@ -207,12 +207,16 @@ def statement_sql(statement: Dml, columns: Columns = (), dialect: Dialect = Dial
     return ";\n".join(formatted_sql(text, dialect) for text in texts)
 
 
+NOT_WRITTEN = frozenset({Dialect.ANSI})
+"""Dialects that sqlglot does not write: it would put other types and functions into the text."""
+
+
 def formatted_sql(sql: str, dialect: Dialect) -> str:
     """The same statement over several lines; as it is where it is short or cannot be formatted safely.
 
     sqlglot formats it. A text is not safe to format if the result would be read as another statement.
     """
-    if len(sql) <= LINE or sql.startswith(NOT_PARSED):
+    if len(sql) <= LINE or sql.startswith(NOT_PARSED) or dialect in NOT_WRITTEN:
         return sql
     try:
         if _has_doubled_quote(sql, dialect):

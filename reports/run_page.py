@@ -51,6 +51,7 @@ DIALECTS = {
     Dialect.POSTGRES: "PostgreSQL",
     Dialect.SQLITE: "SQLite",
     Dialect.MYSQL: "MySQL",
+    Dialect.ANSI: "ANSI",
     Dialect.DUCKDB: "DuckDB",
 }
 """The names of the dialects on pages."""

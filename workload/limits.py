@@ -297,7 +297,14 @@ def within_dialect(limits: Limits, dialect: Dialect) -> Limits:
                 limits,
                 types=limits.types & NAMES[dialect].keys(),
                 statements=limits.statements - {"merge"},
-                stores=partial(_stored_by_mysql, limits.stores),
+                stores=partial(_finite, limits.stores),
+                dialects=limits.dialects | {dialect},
+            )
+        case Dialect.ANSI:
+            return replace(
+                limits,
+                types=limits.types & NAMES[dialect].keys(),
+                stores=partial(_finite, limits.stores),
                 dialects=limits.dialects | {dialect},
             )
         case _:
@@ -309,6 +316,6 @@ def _stored_by_sqlite(stores: Callable[[Value, SqlType], bool], value: Value, ty
     return value == value and not (isinstance(value, str) and "\0" in value) and stores(value, type_)
 
 
-def _stored_by_mysql(stores: Callable[[Value, SqlType], bool], value: Value, type_: SqlType) -> bool:
-    # It has neither NaN nor infinity.
+def _finite(stores: Callable[[Value, SqlType], bool], value: Value, type_: SqlType) -> bool:
+    # MySQL and the standard have neither NaN nor infinity.
     return not (isinstance(value, float) and not math.isfinite(value)) and stores(value, type_)

@@ -25,6 +25,8 @@ class Dialect(Enum):
     MYSQL = "mysql"
     """What MariaDB reads too, in a session whose text is compared by code points, and whose UPDATE gives all
     columns their values at once (`SIMULTANEOUS_ASSIGNMENT`)."""
+    ANSI = "ansi"
+    """The SQL standard, as far as PostgreSQL and DuckDB give one text the same meaning."""
 
 
 def column_name(name: str, dialect: Dialect) -> str:
@@ -38,7 +40,7 @@ def column_name(name: str, dialect: Dialect) -> str:
 @cache
 def type_name(type_: SqlType, dialect: Dialect) -> str:
     """The type's name in a CAST; both timestamps are the plain TIMESTAMP of DuckDB and PostgreSQL."""
-    if dialect in (Dialect.SQLITE, Dialect.MYSQL) and type_.kind not in NAMES[dialect]:
+    if dialect in WHOLE and type_.kind not in NAMES[dialect]:
         raise WorkloadError(f"type {type_} has no name in the dialect {dialect.value}")
     if type_.kind is Kind.DECIMAL:
         return str(type_)
@@ -92,8 +94,20 @@ NAMES: Mapping[Dialect, Mapping[Kind, str]] = {
         Kind.DOUBLE: "DOUBLE",
         Kind.STRING: "CHAR",
     },
+    # The standard has no TINYINT, and PostgreSQL not its VARBINARY.
+    Dialect.ANSI: {
+        **{kind: kind.value for kind in (Kind.SMALLINT, Kind.BIGINT, Kind.DECIMAL, Kind.BOOLEAN, Kind.DATE)},
+        **dict.fromkeys((Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP), "TIMESTAMP"),
+        Kind.INT: "INTEGER",
+        Kind.FLOAT: "REAL",
+        Kind.DOUBLE: "DOUBLE PRECISION",
+        Kind.STRING: "VARCHAR",
+    },
 }
 """Names of types that are not spelled as in Spark."""
+
+WHOLE = (Dialect.SQLITE, Dialect.MYSQL, Dialect.ANSI)
+"""The dialects that have no other types than those in NAMES."""
 
 
 def column_type(type_: SqlType, dialect: Dialect) -> str:
@@ -139,8 +153,9 @@ def _text(value: str, type_: SqlType, name: str, dialect: Dialect) -> str:
     text = string_literal(value, dialect)
     if type_.kind is Kind.VARIANT and dialect is Dialect.SPARK:
         return f"parse_json({text})"
-    # Bare, it would have no type yet.
-    return f"CAST({text} AS {name})" if dialect is Dialect.POSTGRES or type_.kind is Kind.VARIANT else text
+    # Bare, it would have no type yet, or in the standard one of a fixed length.
+    untyped = dialect in (Dialect.POSTGRES, Dialect.ANSI)
+    return f"CAST({text} AS {name})" if untyped or type_.kind is Kind.VARIANT else text
 
 
 def _nested(value: tuple[Any, ...], type_: SqlType, dialect: Dialect) -> str:
@@ -202,7 +217,7 @@ def _binary(value: bytes, name: str, dialect: Dialect) -> str:
             return f"unhex('{value.hex()}')"
         case Dialect.POSTGRES:
             return f"CAST('\\x{value.hex()}' AS {name})"
-        case Dialect.MYSQL:
+        case Dialect.MYSQL | Dialect.ANSI:
             raise WorkloadError(f"BINARY has no text in {dialect.value}")
         case _:
             assert_never(dialect)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from workload import query as ir
@@ -23,10 +24,12 @@ def render_query(query: ir.Query, dialect: Dialect) -> str:
             return _set_operation(query, dialect)
         case ir.Limited(limited, order, count, offset):
             keys = ", ".join(_sort_key(key, dialect) for key in order)
+            ordered = f"SELECT * FROM ({render_query(limited, dialect)}) AS q ORDER BY {keys}"
+            if dialect is Dialect.ANSI:
+                skipped = f" OFFSET {offset} ROWS" if offset else ""
+                return f"{ordered}{skipped} FETCH FIRST {count} ROWS ONLY"
             after = f" OFFSET {offset}" if offset else ""
-            return (
-                f"SELECT * FROM ({render_query(limited, dialect)}) AS q ORDER BY {keys} LIMIT {count}{after}"
-            )
+            return f"{ordered} LIMIT {count}{after}"
         case ir.With(ctes, body):
             while isinstance(body, ir.With):
                 # SQL allows no WITH right inside another; the CTEs of both are visible to the inner body.
@@ -81,18 +84,24 @@ def _sort_key(key: ir.SortKey, dialect: Dialect) -> str:
     return f"{key.column} {'DESC NULLS LAST' if key.descending else 'ASC NULLS FIRST'}"
 
 
-WITHOUT_QUALIFY = (Dialect.POSTGRES, Dialect.SQLITE, Dialect.MYSQL)
+WITHOUT_QUALIFY = (Dialect.POSTGRES, Dialect.SQLITE, Dialect.MYSQL, Dialect.ANSI)
 """The dialects that have neither QUALIFY nor joins named SEMI and ANTI."""
 
 
 def _select(select: ir.Select, dialect: Dialect) -> str:
     if dialect in WITHOUT_QUALIFY or (dialect is Dialect.SPARK and select.group_by is not None):
         select = qualified_outside(select)
+    conditions: list[str] = []
+    if dialect is Dialect.ANSI:
+        source, conditions = _memberships(select.source, dialect)
+        select = replace(select, source=source)
     items = ", ".join(f"{render_expr(item.expr, dialect)} AS {item.name}" for item in select.items)
     parts = [f"SELECT {'DISTINCT ' if select.distinct else ''}{items}"]
     parts.append(f"FROM {render_relation(select.source, dialect)}")
     if select.where is not None:
-        parts.append(f"WHERE {render_expr(select.where, dialect)}")
+        conditions.append(render_expr(select.where, dialect))
+    if conditions:
+        parts.append(f"WHERE {' AND '.join(conditions)}")
     if select.group_by:
         parts.append(f"GROUP BY {_grouping(select, select.group_by, dialect)}")
     having = [] if select.having is None else [render_expr(select.having, dialect)]
@@ -104,6 +113,26 @@ def _select(select: ir.Select, dialect: Dialect) -> str:
     if select.qualify is not None:
         parts.append(f"QUALIFY {render_expr(select.qualify, dialect)}")
     return " ".join(parts)
+
+
+def _memberships(source: ir.Relation, dialect: Dialect) -> tuple[ir.Relation, list[str]]:
+    """A FROM clause without its semi and anti joins, and these as conditions of WHERE: EXISTS.
+
+    Only where the rows that a join leaves out reach WHERE one by one: not below an outer join that adds NULLs
+    to the other side.
+    """
+    match source:
+        case ir.Join(kind, left, right, on) if kind in ir.MEMBERSHIP:
+            kept, conditions = _memberships(left, dialect)
+            assert on is not None, "only CROSS has no condition"
+            inside = f"SELECT 1 FROM {render_relation(right, dialect)} WHERE {render_expr(on, dialect)}"
+            word = "EXISTS" if kind is ir.JoinKind.SEMI else "NOT EXISTS"
+            return kept, [*conditions, f"{word} ({inside})"]
+        case ir.Join(ir.JoinKind.INNER | ir.JoinKind.CROSS | ir.JoinKind.LEFT, left):
+            kept, conditions = _memberships(left, dialect)
+            return replace(source, left=kept), conditions
+        case _:
+            return source, []
 
 
 def _grouping(select: ir.Select, keys: tuple[ir.Expr, ...], dialect: Dialect) -> str:
@@ -154,7 +183,7 @@ def _exploded(node: ir.Exploded, relation: str, array: str, dialect: Dialect) ->
             position = ", CAST(u.n - 1 AS INTEGER) AS pos" if node.position else ""
             inner = f"SELECT u.col{position} FROM unnest({array}) WITH ORDINALITY AS u(col, n)"
             return f"{relation} {join} LATERAL ({inner}) AS {node.alias}{condition}"
-        case Dialect.SQLITE | Dialect.MYSQL:
+        case Dialect.SQLITE | Dialect.MYSQL | Dialect.ANSI:
             raise WorkloadError(f"explode has no text in {dialect.value}")
         case _:
             assert_never(dialect)
@@ -185,8 +214,10 @@ TYPED = frozenset({"cast", "mul_decimal"})
 
 def _call(call: ir.Call, dialect: Dialect) -> str:
     text = _call_text(call, dialect)
-    if dialect is Dialect.DUCKDB and call.type.kind is Kind.DECIMAL and call.function not in TYPED:
-        # Where decimals meet integers DuckDB gives other widths than Spark; the values agree.
+    free = dialect in (Dialect.DUCKDB, Dialect.ANSI)
+    if free and call.type.kind is Kind.DECIMAL and call.function not in TYPED:
+        # Where decimals meet integers DuckDB gives other widths than Spark; the values agree. The standard
+        # leaves the widths to each implementation.
         return f"CAST({text} AS {call.type})"
     return text
 
@@ -247,6 +278,9 @@ def _window(window: ir.Window, dialect: Dialect) -> str:
     if dialect is Dialect.MYSQL:
         # It knows neither NULLS FIRST nor IGNORE NULLS; nobody has measured the rest.
         raise WorkloadError(f"a window function has no text in {dialect.value}")
+    if dialect is Dialect.ANSI and window.ignores_nulls:
+        # It stands behind the parentheses in the standard, inside them in DuckDB, nowhere in PostgreSQL.
+        raise WorkloadError(f"IGNORE NULLS has no text in {dialect.value}")
     clauses = []
     if window.partition:
         clauses.append("PARTITION BY " + ", ".join(render_expr(key, dialect) for key in window.partition))
@@ -281,9 +315,8 @@ def _frame(window: ir.Window, frame: ir.Frame, dialect: Dialect) -> str:
     def end(distance: int | None, unbounded: str) -> str:
         if not distance:
             return f"UNBOUNDED {unbounded}" if distance is None else "CURRENT ROW"
-        shown = (
-            f"INTERVAL {abs(distance)} DAY" if by_days and dialect is Dialect.DUCKDB else str(abs(distance))
-        )
+        days = by_days and dialect in (Dialect.DUCKDB, Dialect.ANSI)
+        shown = f"INTERVAL '{abs(distance)}' DAY" if days else str(abs(distance))
         return f"{shown} {'PRECEDING' if distance < 0 else 'FOLLOWING'}"
 
     start, last = end(frame.start, "PRECEDING"), end(frame.end, "FOLLOWING")
@@ -299,7 +332,7 @@ def _aggregate(aggregate: ir.Aggregate, dialect: Dialect, over: str = "") -> str
         args = [arg, *(render_expr(e, dialect) for e in aggregate.extra)]
         return aggregate_form(aggregate, args, dialect, over)
     average = aggregate.function is ir.AggregateFunction.AVG and aggregate.type.kind is not Kind.DECIMAL
-    if dialect in (Dialect.POSTGRES, Dialect.MYSQL) and average:
+    if dialect in (Dialect.POSTGRES, Dialect.MYSQL, Dialect.ANSI) and average:
         # They average integers and decimals as decimals, rounded to some digits.
         arg = f"CAST({arg} AS {type_name(DOUBLE, dialect)})"
     if aggregate.function is ir.AggregateFunction.AVG and aggregate.type.kind is Kind.DECIMAL:
@@ -307,12 +340,21 @@ def _aggregate(aggregate: ir.Aggregate, dialect: Dialect, over: str = "") -> str
             return decimal_average(arg, aggregate.arg.type, aggregate.type, distinct, over)
         if dialect is Dialect.POSTGRES:
             return f"CAST(round(AVG({distinct}{arg}){over}, {aggregate.type.scale}) AS {aggregate.type})"
+        if dialect is Dialect.ANSI:
+            # How many digits it has is left to each implementation.
+            raise WorkloadError(f"AVG of DECIMAL has no text in {dialect.value}")
+    if dialect is Dialect.ANSI and aggregate.type.kind is Kind.BOOLEAN:
+        raise WorkloadError(f"{aggregate.function.value} of BOOLEAN has no text in {dialect.value}")
     name = aggregate.function.value
     if dialect is Dialect.POSTGRES and aggregate.type.kind is Kind.BOOLEAN:
         # PostgreSQL orders booleans, and yet has no MIN and MAX of them.
         name = {"MIN": "bool_and", "MAX": "bool_or"}.get(name, name)
+    if dialect is Dialect.ANSI and aggregate.function is ir.AggregateFunction.SUM:
+        # The type of a sum is left to each implementation: it may be that of the values.
+        arg = f"CAST({arg} AS {type_name(aggregate.type, dialect)})"
     text = f"{name}({distinct}{arg}){over}"
-    if dialect in (Dialect.DUCKDB, Dialect.MYSQL) and aggregate.function is ir.AggregateFunction.SUM:
+    sums = dialect in (Dialect.DUCKDB, Dialect.MYSQL, Dialect.ANSI)
+    if sums and aggregate.function is ir.AggregateFunction.SUM:
         # DuckDB sums integers as HUGEINT and decimals at 38 digits; MySQL integers as decimals.
         return f"CAST({text} AS {type_name(aggregate.type, dialect)})"
     return text

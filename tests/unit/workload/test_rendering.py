@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -24,14 +25,27 @@ from tests.ir import (
     null,
     select,
     union_all,
+    window,
     with_,
 )
 from tests.unit.workload.shop import CUSTOMER, ORDER
 from workload.errors import WorkloadError
-from workload.query import Call, Expr, JoinKind, Query
+from workload.query import Call, Expr, JoinKind, Limited, Query, SortKey
 from workload.sql import Dialect, literal, render_expr, render_query, type_name
 from workload.sql.functions import FUNCTIONS
-from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP_NTZ, SqlType, Value, decimal
+from workload.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIMESTAMP_NTZ,
+    Kind,
+    SqlType,
+    Value,
+    decimal,
+)
 
 SPARK, DUCKDB = Dialect.SPARK, Dialect.DUCKDB
 PRICE = decimal(10, 2)
@@ -191,12 +205,66 @@ def test_query(query: Query, text: str) -> None:
     assert render_query(query, SPARK) == render_query(query, DUCKDB) == text
 
 
+ON = "(c.k = o.k)"
+STANDARD: list[tuple[Query, str]] = [
+    (
+        Limited(select({"k": c["k"]}, customers), (SortKey("k", descending=True),), 2, 1),
+        "SELECT * FROM (SELECT c.k AS k FROM customer AS c) AS q ORDER BY k DESC NULLS LAST "
+        "OFFSET 1 ROWS FETCH FIRST 2 ROWS ONLY",
+    ),
+    (
+        select({"k": c["k"]}, join(JoinKind.ANTI, customers, orders, on_k), where=call("gt", c["k"], 1)),
+        f"SELECT c.k AS k FROM customer AS c WHERE NOT EXISTS (SELECT 1 FROM purchase AS o WHERE {ON}) "
+        "AND (c.k > 1)",
+    ),
+    (
+        select(
+            {"k": c["k"]},
+            join(JoinKind.LEFT, join(JoinKind.SEMI, customers, orders, on_k), named("purchase", "p"), True),
+        ),
+        "SELECT c.k AS k FROM customer AS c LEFT JOIN purchase AS p ON TRUE "
+        f"WHERE EXISTS (SELECT 1 FROM purchase AS o WHERE {ON})",
+    ),
+    (
+        select({"x": agg("SUM", c["k"])}, customers, group_by=[]),
+        "SELECT CAST(SUM(CAST(c.k AS BIGINT)) AS BIGINT) AS x FROM customer AS c",
+    ),
+]
+
+
+@pytest.mark.parametrize(("query", "text"), STANDARD)
+def test_query_of_the_standard(query: Query, text: str) -> None:
+    assert render_query(query, Dialect.ANSI) == text
+
+
+@pytest.mark.parametrize("kind", [JoinKind.RIGHT, JoinKind.FULL])
+def test_a_semi_join_below_an_outer_join_that_pads_it_is_no_condition_of_where(kind: JoinKind) -> None:
+    padded = join(kind, join(JoinKind.SEMI, customers, orders, on_k), named("purchase", "p"), True)
+    with pytest.raises(WorkloadError, match="SEMI JOIN has no text in ansi"):
+        render_query(select({"k": c["k"]}, padded), Dialect.ANSI)
+
+
+@pytest.mark.parametrize(
+    ("expr", "what"),
+    [
+        (agg("AVG", lit(Decimal("1.50"), PRICE)), "AVG of DECIMAL"),
+        (agg("MIN", lit(True)), "MIN of BOOLEAN"),
+        (call("greatest", 1, 2), "the function greatest"),
+        (replace(window("lag", c["k"], order=[c["k"]]), ignores_nulls=True), "IGNORE NULLS"),
+        (null(SqlType(Kind.TINYINT)), "type TINYINT"),
+    ],
+)
+def test_what_the_standard_lacks_is_refused_by_name(expr: Expr, what: str) -> None:
+    with pytest.raises(WorkloadError, match=f"{what} has no (text|name) in"):
+        render_expr(expr, Dialect.ANSI)
+
+
 def test_every_template_uses_its_arguments() -> None:
     for name, function in FUNCTIONS.items():
         for dialect in Dialect:
             template = function.template(dialect)
             if not template:
-                assert dialect in (Dialect.SQLITE, Dialect.MYSQL), name
+                assert dialect in (Dialect.SQLITE, Dialect.MYSQL, Dialect.ANSI), name
                 continue
             used = set(re.findall(r"\{(\d)\}", template))
             assert used == set(map(str, range(max(function.arity, 0)))), name
