@@ -46,8 +46,9 @@ of which it reads to find those that changed."""
 COLD = 0.7
 """What a FULL refresh takes of the time of the first one, which also compiles its code."""
 
-NEAREST = 3
-"""How many refreshes of about as many changed rows a pace is the median of."""
+NEAREST = 4
+"""How many refreshes of about as many changed rows a pace is the median of, at most. A refresh of another size
+is asked only where it is the nearest: its pace is another one, and would outvote a measurement."""
 
 CLEARLY = 0.9
 """The share of the other's time that an action must need to take its place: a tenth is not worth a change."""
@@ -177,15 +178,17 @@ def _pace_of_full(past: Sequence[Past], work: Work) -> float:
 def _pace_of_changes(past: Sequence[Past], work: Work) -> float:
     """Returns the seconds for a row of work of an INCREMENTAL refresh.
 
-    From those with about as many changed rows of the same sources; without one, as that of a FULL refresh.
+    From the one with the nearest number of changed rows of the same sources, and from those of its size;
+    without one, as that of a FULL refresh.
     """
     alike = _of_this_kind(past, work)
     alike.reverse()
     # Sorting is stable: of two that are as near, the later one comes first.
-    nearest = sorted(alike, key=lambda pair: _distance(pair[1], work))[:NEAREST]
+    nearest = sorted(alike, key=lambda pair: _distance(pair[1], work))
     if not nearest:
         return _pace_of_full(past, work)
-    return median(each.seconds / then.incremental for each, then in nearest)
+    of_its_size = [pair for pair in nearest if _distance(pair[1], nearest[0][1]) <= log(SAME_SIZE)]
+    return median(each.seconds / then.incremental for each, then in of_its_size[:NEAREST])
 
 
 def _of_this_kind(past: Sequence[Past], work: Work) -> list[tuple[Past, Work]]:

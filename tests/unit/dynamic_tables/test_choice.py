@@ -109,6 +109,13 @@ def test_a_refresh_of_another_size_is_carried_over() -> None:
     assert chosen(past, facts(35_000)).action is Action.FULL
 
 
+def test_refreshes_of_another_size_do_not_outvote_the_one_of_this_size() -> None:
+    small = [incremental(0.5, 100), incremental(0.5, 110), incremental(0.5, 120)]
+    past = [first(3.0), full(3.0), incremental(9.0, 40_000), *small]
+    assert chosen(past, facts(35_000)).action is Action.FULL
+    assert chosen(past, facts(130)).action is Action.INCREMENTAL
+
+
 def test_changes_of_another_source_tell_nothing() -> None:
     past = [first(3.0), full(3.0), incremental(9.0, 1_000)]
     assert chosen(past, facts(1_000)).action is Action.FULL
