@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from engines.adapter import Adapter, Capabilities, Transaction, Unsupported
-from engines.others.base_tables import BaseTables
-from engines.others.node.packages import needed
-from engines.others.node.processes import server, stores
+from engines.adapter import Capabilities, Unsupported
+from engines.others.node.processes import OnNode, stores
 from workload import query as ir
 from workload.limits import Limits
 from workload.operators import Operator
@@ -153,66 +150,37 @@ def _expr(expr: ir.Expr) -> list[Any]:
             raise Gap("a function that the adapter does not translate")
 
 
-class DbIvm(Adapter):
+class DbIvm(OnNode):
     """A graph for each view, in the process on Node.js; DuckDB keeps the base tables and applies DML."""
 
+    script: ClassVar[str] = "db_ivm.mjs"
     capabilities: ClassVar[Capabilities] = Capabilities(dialect=Dialect.DUCKDB, limits=LIMITS)
-
-    @classmethod
-    def ready(cls) -> None:
-        """Checks that Node.js and the package are installed. Raises NodeMissing."""
-        needed(os.environ)
-
-    def __init__(self) -> None:
-        self._base = BaseTables()
-        self._server = server("db_ivm.mjs")
-        self._ask(do="open")
 
     def create_table(self, table: Table, sql: str) -> None:
         """Creates a base table."""
-        self._base.create(table, sql)
+        self.base.create(table, sql)
 
     def create_dynamic_table(self, table: DynamicTable, query: str) -> None:
         """Builds the graph of a view and sends it all rows. Raises Unsupported."""
-        columns = {t.name: [c.name for c in t.columns] for t in self._base.tables.values()}
+        columns = {t.name: [c.name for c in t.columns] for t in self.base.tables.values()}
         try:
             plan = plan_of(table.query, columns)
         except Gap as error:
             raise Unsupported(str(error)) from error
-        rows = {name: list(self._base.bag(name).items()) for name in columns}
-        self._ask(do="define", name=table.name, plan=plan, rows=rows)
-
-    def commit(self, transaction: Transaction) -> None:
-        """Applies a transaction, and sends its changes to every graph."""
-        for name, changes in self._base.commit(transaction).items():
-            self._ask(do="change", table=name, changes=[each for each in changes.items() if each[1]])
+        rows = {name: list(self.base.bag(name).items()) for name in columns}
+        self.ask(do="define", name=table.name, plan=plan, rows=rows)
 
     def refresh(self, table: str, timestamp: int) -> None:
         """Runs the graphs on what was sent."""
-        self._ask(do="run")
+        self.ask(do="run")
 
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns the rows of a base table or of a view; a row with fewer than no copies raises."""
-        if name in self._base.tables:
-            return self._base.held[name]
-        found = self._ask(do="rows", name=name)["rows"]
+        if name in self.base.tables:
+            return self.base.held[name]
+        found = self.ask(do="rows", name=name)["rows"]
         assert all(copies > 0 for _, copies in found), f"a row with a negative number of copies: {found}"
         return [_row(row, columns) for row, copies in found for _ in range(copies)]
-
-    def interrupt(self) -> None:
-        """Ends the process on Node.js; the next database gets a new one."""
-        self._server.process.kill()
-        server.cache_clear()
-
-    def close(self) -> None:
-        """Closes the base tables; the process goes on for other databases."""
-        self._base.database.close()
-
-    def _ask(self, **request: Any) -> dict[str, Any]:
-        answer = self._server.ask(request)
-        if "broken" in answer:
-            raise RuntimeError(answer["broken"])
-        return answer
 
 
 def _row(row: Sequence[Value], columns: Sequence[Column]) -> Row:

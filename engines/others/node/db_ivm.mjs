@@ -1,10 +1,10 @@
-// @tanstack/db-ivm as a process: reads requests as JSON lines on its standard input, and answers each with one.
+// @tanstack/db-ivm as a process, by requests (lines.mjs):
 //   {do: "open"}                       forgets everything
 //   {do: "define", name, plan, rows}   builds the graph of a view, and sends it the rows that there are
 //   {do: "change", table, changes}     sends pairs of a row and its multiplicity to every view; {do: "run"} runs them
 //   {do: "rows", name}                 answers the rows of a view, each with its multiplicity
-import { createInterface } from 'node:readline'
 import { D2, MultiSet, concat, distinct, filter, groupBy, groupByOperators, join, map, output } from '@tanstack/db-ivm'
+import { serve } from './lines.mjs'
 
 let views = new Map()
 
@@ -123,13 +123,4 @@ const handlers = {
   rows: ({ name }) => ({ rows: [...views.get(name).state].map(([text, n]) => [JSON.parse(text), n]) }),
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const request = JSON.parse(line)
-  let answer
-  try {
-    answer = handlers[request.do](request) ?? {}
-  } catch (error) {
-    answer = { broken: `${error.name}: ${error.message}` }
-  }
-  process.stdout.write(JSON.stringify(answer) + '\n')
-}
+await serve(handlers)

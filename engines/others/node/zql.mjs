@@ -1,10 +1,9 @@
-// ZQL of @rocicorp/zero as a process: reads requests as JSON lines on its standard input, and answers each with one.
+// ZQL of @rocicorp/zero as a process, by requests (lines.mjs):
 //   {do: "open"}                             forgets everything
 //   {do: "table", name, columns, key}        creates a source of rows; columns: name -> type
 //   {do: "define", name, ast, tree, items}   builds the pipeline and the view of a query
 //   {do: "change", table, changes}           pushes pairs of a row and its multiplicity; rows of one key are an edit
 //   {do: "rows", name}                       answers the rows of a view
-import { createInterface } from 'node:readline'
 // Its package exports the client alone; these modules are what the client and the server build queries with.
 import { buildPipeline } from './node_modules/@rocicorp/zero/out/zql/src/builder/builder.js'
 import { ArrayView } from './node_modules/@rocicorp/zero/out/zql/src/ivm/array-view.js'
@@ -12,6 +11,7 @@ import { MemorySource } from './node_modules/@rocicorp/zero/out/zql/src/ivm/memo
 import { MemoryStorage } from './node_modules/@rocicorp/zero/out/zql/src/ivm/memory-storage.js'
 import { makeSourceChangeAdd, makeSourceChangeEdit, makeSourceChangeRemove } from './node_modules/@rocicorp/zero/out/zql/src/ivm/source.js'
 import { consume } from './node_modules/@rocicorp/zero/out/zql/src/ivm/stream.js'
+import { serve } from './lines.mjs'
 
 let sources = new Map()
 let views = new Map()
@@ -69,13 +69,4 @@ const handlers = {
   },
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const request = JSON.parse(line)
-  let answer
-  try {
-    answer = handlers[request.do](request) ?? {}
-  } catch (error) {
-    answer = { broken: `${error.name}: ${error.message}` }
-  }
-  process.stdout.write(`${JSON.stringify(answer)}\n`)
-}
+await serve(handlers)
