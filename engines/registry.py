@@ -118,6 +118,7 @@ ADAPTERS: Mapping[str, str] = {
     "sail": "engines.others.sail:Sail",
     "sqlite": "engines.others.sqlite:Sqlite",
     "sqlite_triggers": "engines.others.sqlite:SqliteTriggers",
+    "tanstack_db": "engines.others.tanstack_db:TanstackDb",
     "trickle": "engines.others.trickle:Trickle",
     "turso": "engines.others.turso:Turso",
     "zql": "engines.others.zql:Zql",

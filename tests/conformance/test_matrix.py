@@ -17,6 +17,7 @@ from engines.others.pathway_tables import Pathway
 from engines.others.postgres import Postgres
 from engines.others.sail import Sail
 from engines.others.sqlite import Sqlite, SqliteTriggers
+from engines.others.tanstack_db import TanstackDb
 from engines.others.trickle import Trickle
 from engines.others.zql import Zql
 
@@ -50,6 +51,11 @@ class TestTrickle(Sampled):
 @needs(DbIvm)
 class TestDbIvm(Sampled):
     adapter = DbIvm
+
+
+@needs(TanstackDb)
+class TestTanstackDb(Sampled):
+    adapter = TanstackDb
 
 
 @needs(LanceDb)

@@ -13,7 +13,7 @@ from pathlib import Path
 from engines.errors import EngineError
 
 HERE = Path(__file__).parent
-SERVERS = ("lines.mjs", "pglite.mjs", "db_ivm.mjs", "zql.mjs")
+SERVERS = ("lines.mjs", "pglite.mjs", "db_ivm.mjs", "tanstack_db.mjs", "zql.mjs")
 FILES = ("package.json", "package-lock.json", *SERVERS)
 """Of what @rocicorp/zero depends on, the lock file names the two that its operators import, not all 440."""
 
