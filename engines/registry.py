@@ -111,6 +111,7 @@ ADAPTERS: Mapping[str, str] = {
     "pg_ivm": "engines.others.pg_ivm:PgIvm",
     "mariadb": "engines.others.mariadb:MariaDb",
     "pathway": "engines.others.pathway_tables:Pathway",
+    "flink": "engines.others.flink:Flink",
     "postgres": "engines.others.postgres:Postgres",
     "db_ivm": "engines.others.db_ivm:DbIvm",
     "duckdb": "engines.others.duckdb_views:DuckDb",

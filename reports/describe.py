@@ -207,7 +207,7 @@ def statement_sql(statement: Dml, columns: Columns = (), dialect: Dialect = Dial
     return ";\n".join(formatted_sql(text, dialect) for text in texts)
 
 
-NOT_WRITTEN = frozenset({Dialect.ANSI})
+NOT_WRITTEN = frozenset({Dialect.ANSI, Dialect.FLINK})
 """Dialects that sqlglot does not write: it would put other types and functions into the text."""
 
 

@@ -52,6 +52,7 @@ DIALECTS = {
     Dialect.SQLITE: "SQLite",
     Dialect.MYSQL: "MySQL",
     Dialect.ANSI: "ANSI",
+    Dialect.FLINK: "Flink",
     Dialect.DUCKDB: "DuckDB",
 }
 """The names of the dialects on pages."""

@@ -300,7 +300,7 @@ def within_dialect(limits: Limits, dialect: Dialect) -> Limits:
                 stores=partial(_finite, limits.stores),
                 dialects=limits.dialects | {dialect},
             )
-        case Dialect.ANSI:
+        case Dialect.ANSI | Dialect.FLINK:
             return replace(
                 limits,
                 types=limits.types & NAMES[dialect].keys(),

@@ -12,6 +12,7 @@ from engines.adapter import Adapter
 from engines.errors import EngineError
 from engines.others.db_ivm import DbIvm
 from engines.others.duckdb_views import DuckDb
+from engines.others.flink import Flink
 from engines.others.lancedb_views import LanceDb
 from engines.others.pathway_tables import Pathway
 from engines.others.postgres import Postgres
@@ -66,6 +67,11 @@ class TestLanceDb(Sampled):
 @needs(Pathway)
 class TestPathway(Sampled):
     adapter = Pathway
+
+
+@needs(Flink)
+class TestFlink(Sampled):
+    adapter = Flink
 
 
 @needs(DuckDb)

@@ -73,6 +73,7 @@ SINGLE_IMPORTS = (
     ("engines.newcomer", "generators.profiles", False),
     ("engines.spark.on_delta", "oracle.delta_reader", True),
     ("engines.newcomer", "oracle.delta_reader", False),
+    ("engines.others.flink_cluster", "py4j", True),
     ("engines.spark.on_delta", "oracle.bag", False),
     ("reference.newcomer", "dvs_model.histories.history", True),
     ("reference.newcomer", "dvs_model.checking.check", False),
@@ -99,6 +100,7 @@ OF_ENGINES = {
     "pathway": "engines.others.pathway_queries",
     "pysail": "engines.others.sail",
     "grpc_status": "engines.others.sail",
+    "py4j": "engines.others.flink_cluster",
 }
 """The library of each engine under test, and the one file that imports it."""
 

@@ -35,7 +35,7 @@ def _over(aggregate: Aggregate, args: Sequence[str], dialect: Dialect, over: str
             return _call(aggregate, args) + over
         case Dialect.DUCKDB:
             return _statistic(aggregate, args, over)
-        case Dialect.POSTGRES | Dialect.ANSI:
+        case Dialect.POSTGRES | Dialect.ANSI | Dialect.FLINK:
             return _call_in_postgres(aggregate, args) + over
         case Dialect.SQLITE | Dialect.MYSQL:
             raise WorkloadError(f"{aggregate.function.value} has no text in {dialect.value}")
@@ -224,6 +224,7 @@ FORMS: Mapping[Dialect, Mapping[AggregateFunction, Form]] = {
     Dialect.SQLITE: {},
     Dialect.MYSQL: {},
     Dialect.ANSI: dict.fromkeys(STATISTICS | PAIRED - {AggregateFunction.CORR}, _call_in_postgres),
+    Dialect.FLINK: dict.fromkeys(STATISTICS, _call_in_postgres),
 }
 """The texts by dialect.
 

@@ -12,7 +12,7 @@ from typing import Any, assert_never
 
 from workload.errors import WorkloadError
 from workload.keywords import KEYWORDS, PLAIN_NAME
-from workload.types import NESTED, Kind, SqlType, Value
+from workload.types import NESTED, SCALAR, Kind, SqlType, Value
 
 
 class Dialect(Enum):
@@ -27,13 +27,19 @@ class Dialect(Enum):
     columns their values at once (`SIMULTANEOUS_ASSIGNMENT`)."""
     ANSI = "ansi"
     """The SQL standard, as far as PostgreSQL and DuckDB give one text the same meaning."""
+    FLINK = "flink"
+    """Flink SQL: queries over streams. Base tables are streams of changes, which no statement writes to."""
+
+
+STANDARD = (Dialect.ANSI, Dialect.FLINK)
+"""The SQL standard, and what is written as there where nothing else is said."""
 
 
 def column_name(name: str, dialect: Dialect) -> str:
     """The name of a column as a text writes it: in quotes where it is no plain word."""
     if PLAIN_NAME.fullmatch(name) and name not in KEYWORDS:
         return name
-    mark = "`" if dialect in (Dialect.SPARK, Dialect.MYSQL) else '"'
+    mark = "`" if dialect in (Dialect.SPARK, Dialect.MYSQL, Dialect.FLINK) else '"'
     return f"{mark}{name.replace(mark, 2 * mark)}{mark}"
 
 
@@ -103,10 +109,16 @@ NAMES: Mapping[Dialect, Mapping[Kind, str]] = {
         Kind.DOUBLE: "DOUBLE PRECISION",
         Kind.STRING: "VARCHAR",
     },
+    # Arrays, maps and rows it has, too; nobody has measured them.
+    Dialect.FLINK: {
+        **{kind: kind.value for kind in SCALAR},
+        **dict.fromkeys((Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP), "TIMESTAMP(6)"),
+        Kind.BINARY: "BYTES",
+    },
 }
 """Names of types that are not spelled as in Spark."""
 
-WHOLE = (Dialect.SQLITE, Dialect.MYSQL, Dialect.ANSI)
+WHOLE = (Dialect.SQLITE, Dialect.MYSQL, *STANDARD)
 """The dialects that have no other types than those in NAMES."""
 
 
@@ -140,7 +152,7 @@ def literal(value: Value, type_: SqlType, dialect: Dialect) -> str:
         case bytes():
             return _binary(value, name, dialect)
         case dt.datetime():
-            return f"{name} '{value.isoformat(sep=' ')}'"
+            return _moment(value, name, dialect)
         case dt.date():
             return f"DATE '{value.isoformat()}'"
         case tuple():
@@ -149,12 +161,18 @@ def literal(value: Value, type_: SqlType, dialect: Dialect) -> str:
             assert_never(value)
 
 
+def _moment(value: dt.datetime, name: str, dialect: Dialect) -> str:
+    text = _quoted(value.isoformat(sep=" "))
+    # In Flink a literal has the digits that are written, and no others can be asked for.
+    return f"CAST(TIMESTAMP {text} AS {name})" if dialect is Dialect.FLINK else f"{name} {text}"
+
+
 def _text(value: str, type_: SqlType, name: str, dialect: Dialect) -> str:
     text = string_literal(value, dialect)
     if type_.kind is Kind.VARIANT and dialect is Dialect.SPARK:
         return f"parse_json({text})"
     # Bare, it would have no type yet, or in the standard one of a fixed length.
-    untyped = dialect in (Dialect.POSTGRES, Dialect.ANSI)
+    untyped = dialect is Dialect.POSTGRES or dialect in STANDARD
     return f"CAST({text} AS {name})" if untyped or type_.kind is Kind.VARIANT else text
 
 
@@ -215,6 +233,8 @@ def _binary(value: bytes, name: str, dialect: Dialect) -> str:
             return f"X'{value.hex().upper()}'"
         case Dialect.DUCKDB:
             return f"unhex('{value.hex()}')"
+        case Dialect.FLINK:
+            return f"CAST(X'{value.hex().upper()}' AS {name})"
         case Dialect.POSTGRES:
             return f"CAST('\\x{value.hex()}' AS {name})"
         case Dialect.MYSQL | Dialect.ANSI:

@@ -17,7 +17,7 @@ from workload.sql.dialect import Dialect
 class Function:
     """A function's texts; where one of the others is None, Spark's serves. `arity` -1: one or more.
 
-    `sqlite`, `mysql`, `ansi`: "" where it has none of the same meaning.
+    `sqlite`, `mysql`, `ansi`, `flink`: "" where it has none of the same meaning; for `flink` ANSI's serves.
     """
 
     arity: int
@@ -27,6 +27,7 @@ class Function:
     sqlite: str | None = None
     mysql: str | None = None
     ansi: str | None = None
+    flink: str | None = None
 
     def template(self, dialect: Dialect) -> str:
         """The text for one dialect; "" where it has none."""
@@ -37,6 +38,7 @@ class Function:
             Dialect.SQLITE: self.sqlite,
             Dialect.MYSQL: self.mysql,
             Dialect.ANSI: self.ansi,
+            Dialect.FLINK: self.ansi if self.flink is None else self.flink,
         }
         text = texts[dialect]
         return self.spark if text is None else text
@@ -117,12 +119,20 @@ FUNCTIONS: Mapping[str, Function] = {
         sqlite="substr({0}, CASE WHEN {1} = 0 THEN 1 ELSE {1} END, {2})",
         mysql="",
         ansi="SUBSTRING({0} FROM CASE WHEN {1} < 0 THEN CHAR_LENGTH({0}) + 1 + {1} ELSE {1} END FOR {2})",
+        flink="SUBSTRING({0}, {1}, {2})",
     ),
-    "replace": Function(3, "replace({0}, {1}, {2})", ansi=""),
+    "replace": Function(3, "replace({0}, {1}, {2})", ansi="", flink="REPLACE({0}, {1}, {2})"),
     "like": Function(2, "({0} LIKE {1} ESCAPE '$')", sqlite=""),
     # Only for patterns that every engine reads alike: no `.`, no `$`, no backslash.
     "rlike": Function(
-        2, "({0} RLIKE {1})", "regexp_matches({0}, {1})", "({0} ~ {1})", sqlite="", mysql="", ansi=""
+        2,
+        "({0} RLIKE {1})",
+        "regexp_matches({0}, {1})",
+        "({0} ~ {1})",
+        sqlite="",
+        mysql="",
+        ansi="",
+        flink="REGEXP({0}, {1})",
     ),
     "date_add": Function(
         2,
@@ -134,7 +144,14 @@ FUNCTIONS: Mapping[str, Function] = {
         ansi="CAST(({0} + ({1} * INTERVAL '1' DAY)) AS DATE)",
     ),
     "datediff": Function(
-        2, "datediff({0}, {1})", "CAST({0} - {1} AS INTEGER)", "({0} - {1})", sqlite="", mysql="", ansi=""
+        2,
+        "datediff({0}, {1})",
+        "CAST({0} - {1} AS INTEGER)",
+        "({0} - {1})",
+        sqlite="",
+        mysql="",
+        ansi="",
+        flink="TIMESTAMPDIFF(DAY, {1}, {0})",
     ),
     "year": Function(
         1,

@@ -9,7 +9,7 @@ from workload import query as ir
 from workload.aggregates import FORMS
 from workload.errors import WorkloadError
 from workload.sql.aggregates import aggregate_form, decimal_average
-from workload.sql.dialect import Dialect, column_name, literal, type_name
+from workload.sql.dialect import STANDARD, Dialect, column_name, literal, type_name
 from workload.sql.functions import CASE, FUNCTIONS, IN, NOW
 from workload.sql.qualify import qualified_outside
 from workload.types import DOUBLE, Kind, SqlType
@@ -25,7 +25,7 @@ def render_query(query: ir.Query, dialect: Dialect) -> str:
         case ir.Limited(limited, order, count, offset):
             keys = ", ".join(_sort_key(key, dialect) for key in order)
             ordered = f"SELECT * FROM ({render_query(limited, dialect)}) AS q ORDER BY {keys}"
-            if dialect is Dialect.ANSI:
+            if dialect in STANDARD:
                 skipped = f" OFFSET {offset} ROWS" if offset else ""
                 return f"{ordered}{skipped} FETCH FIRST {count} ROWS ONLY"
             after = f" OFFSET {offset}" if offset else ""
@@ -84,7 +84,7 @@ def _sort_key(key: ir.SortKey, dialect: Dialect) -> str:
     return f"{key.column} {'DESC NULLS LAST' if key.descending else 'ASC NULLS FIRST'}"
 
 
-WITHOUT_QUALIFY = (Dialect.POSTGRES, Dialect.SQLITE, Dialect.MYSQL, Dialect.ANSI)
+WITHOUT_QUALIFY = (Dialect.POSTGRES, Dialect.SQLITE, Dialect.MYSQL, *STANDARD)
 """The dialects that have neither QUALIFY nor joins named SEMI and ANTI."""
 
 
@@ -92,7 +92,7 @@ def _select(select: ir.Select, dialect: Dialect) -> str:
     if dialect in WITHOUT_QUALIFY or (dialect is Dialect.SPARK and select.group_by is not None):
         select = qualified_outside(select)
     conditions: list[str] = []
-    if dialect is Dialect.ANSI:
+    if dialect in STANDARD:
         source, conditions = _memberships(select.source, dialect)
         select = replace(select, source=source)
     items = ", ".join(f"{render_expr(item.expr, dialect)} AS {item.name}" for item in select.items)
@@ -183,7 +183,7 @@ def _exploded(node: ir.Exploded, relation: str, array: str, dialect: Dialect) ->
             position = ", CAST(u.n - 1 AS INTEGER) AS pos" if node.position else ""
             inner = f"SELECT u.col{position} FROM unnest({array}) WITH ORDINALITY AS u(col, n)"
             return f"{relation} {join} LATERAL ({inner}) AS {node.alias}{condition}"
-        case Dialect.SQLITE | Dialect.MYSQL | Dialect.ANSI:
+        case Dialect.SQLITE | Dialect.MYSQL | Dialect.ANSI | Dialect.FLINK:
             raise WorkloadError(f"explode has no text in {dialect.value}")
         case _:
             assert_never(dialect)
@@ -214,7 +214,7 @@ TYPED = frozenset({"cast", "mul_decimal"})
 
 def _call(call: ir.Call, dialect: Dialect) -> str:
     text = _call_text(call, dialect)
-    free = dialect in (Dialect.DUCKDB, Dialect.ANSI)
+    free = dialect in (Dialect.DUCKDB, *STANDARD)
     if free and call.type.kind is Kind.DECIMAL and call.function not in TYPED:
         # Where decimals meet integers DuckDB gives other widths than Spark; the values agree. The standard
         # leaves the widths to each implementation.
@@ -278,7 +278,7 @@ def _window(window: ir.Window, dialect: Dialect) -> str:
     if dialect is Dialect.MYSQL:
         # It knows neither NULLS FIRST nor IGNORE NULLS; nobody has measured the rest.
         raise WorkloadError(f"a window function has no text in {dialect.value}")
-    if dialect is Dialect.ANSI and window.ignores_nulls:
+    if dialect in STANDARD and window.ignores_nulls:
         # It stands behind the parentheses in the standard, inside them in DuckDB, nowhere in PostgreSQL.
         raise WorkloadError(f"IGNORE NULLS has no text in {dialect.value}")
     clauses = []
@@ -297,8 +297,9 @@ def _window(window: ir.Window, dialect: Dialect) -> str:
     if not window.ignores_nulls:
         inside, after = "", ""
     text = f"{window.function.value}({args}{inside}){after}{over}"
-    if (window.type.kind is Kind.INT and not window.args) or window.function is ir.WindowFunction.NTILE:
-        # Numbers of rows are BIGINT in DuckDB.
+    numbers = (window.type.kind is Kind.INT and not window.args) or window.function is ir.WindowFunction.NTILE
+    if numbers and dialect is not Dialect.FLINK:
+        # Numbers of rows are BIGINT in DuckDB. In Flink, too, which knows the first rows of groups by them.
         return f"CAST({text} AS {type_name(window.type, dialect)})"
     return text
 
@@ -315,7 +316,7 @@ def _frame(window: ir.Window, frame: ir.Frame, dialect: Dialect) -> str:
     def end(distance: int | None, unbounded: str) -> str:
         if not distance:
             return f"UNBOUNDED {unbounded}" if distance is None else "CURRENT ROW"
-        days = by_days and dialect in (Dialect.DUCKDB, Dialect.ANSI)
+        days = by_days and dialect in (Dialect.DUCKDB, *STANDARD)
         shown = f"INTERVAL '{abs(distance)}' DAY" if days else str(abs(distance))
         return f"{shown} {'PRECEDING' if distance < 0 else 'FOLLOWING'}"
 
@@ -332,7 +333,7 @@ def _aggregate(aggregate: ir.Aggregate, dialect: Dialect, over: str = "") -> str
         args = [arg, *(render_expr(e, dialect) for e in aggregate.extra)]
         return aggregate_form(aggregate, args, dialect, over)
     average = aggregate.function is ir.AggregateFunction.AVG and aggregate.type.kind is not Kind.DECIMAL
-    if dialect in (Dialect.POSTGRES, Dialect.MYSQL, Dialect.ANSI) and average:
+    if dialect in (Dialect.POSTGRES, Dialect.MYSQL, *STANDARD) and average:
         # They average integers and decimals as decimals, rounded to some digits.
         arg = f"CAST({arg} AS {type_name(DOUBLE, dialect)})"
     if aggregate.function is ir.AggregateFunction.AVG and aggregate.type.kind is Kind.DECIMAL:
@@ -340,7 +341,7 @@ def _aggregate(aggregate: ir.Aggregate, dialect: Dialect, over: str = "") -> str
             return decimal_average(arg, aggregate.arg.type, aggregate.type, distinct, over)
         if dialect is Dialect.POSTGRES:
             return f"CAST(round(AVG({distinct}{arg}){over}, {aggregate.type.scale}) AS {aggregate.type})"
-        if dialect is Dialect.ANSI:
+        if dialect in STANDARD:
             # How many digits it has is left to each implementation.
             raise WorkloadError(f"AVG of DECIMAL has no text in {dialect.value}")
     if dialect is Dialect.ANSI and aggregate.type.kind is Kind.BOOLEAN:
@@ -349,11 +350,11 @@ def _aggregate(aggregate: ir.Aggregate, dialect: Dialect, over: str = "") -> str
     if dialect is Dialect.POSTGRES and aggregate.type.kind is Kind.BOOLEAN:
         # PostgreSQL orders booleans, and yet has no MIN and MAX of them.
         name = {"MIN": "bool_and", "MAX": "bool_or"}.get(name, name)
-    if dialect is Dialect.ANSI and aggregate.function is ir.AggregateFunction.SUM:
+    if dialect in STANDARD and aggregate.function is ir.AggregateFunction.SUM:
         # The type of a sum is left to each implementation: it may be that of the values.
         arg = f"CAST({arg} AS {type_name(aggregate.type, dialect)})"
     text = f"{name}({distinct}{arg}){over}"
-    sums = dialect in (Dialect.DUCKDB, Dialect.MYSQL, Dialect.ANSI)
+    sums = dialect in (Dialect.DUCKDB, Dialect.MYSQL, *STANDARD)
     if sums and aggregate.function is ir.AggregateFunction.SUM:
         # DuckDB sums integers as HUGEINT and decimals at 38 digits; MySQL integers as decimals.
         return f"CAST({text} AS {type_name(aggregate.type, dialect)})"

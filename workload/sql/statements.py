@@ -38,7 +38,9 @@ def column_types(table: Table, dialect: Dialect) -> str:
 def no_rows(columns: Sequence[Column], dialect: Dialect) -> str:
     """The query that has these columns and no rows: a SELECT of typed NULLs."""
     items = [f"CAST(NULL AS {type_name(c.type, dialect)}) AS {column_name(c.name, dialect)}" for c in columns]
-    return f"SELECT {', '.join(items)} WHERE FALSE"
+    # Flink evaluates no condition without a FROM clause.
+    source = " FROM (VALUES (0)) AS t(n)" if dialect is Dialect.FLINK else ""
+    return f"SELECT {', '.join(items)}{source} WHERE FALSE"
 
 
 def delta_texts(dml: Dml, table: Table, point: Callable[[str, int], str]) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ from tests.unit.workload.shop import CUSTOMER, ORDER
 from workload.errors import WorkloadError
 from workload.query import Call, Expr, JoinKind, Limited, Query, SortKey
 from workload.sql import Dialect, literal, render_expr, render_query, type_name
+from workload.sql.dialect import STANDARD
 from workload.sql.functions import FUNCTIONS
 from workload.types import (
     BIGINT,
@@ -206,7 +207,7 @@ def test_query(query: Query, text: str) -> None:
 
 
 ON = "(c.k = o.k)"
-STANDARD: list[tuple[Query, str]] = [
+OF_THE_STANDARD: list[tuple[Query, str]] = [
     (
         Limited(select({"k": c["k"]}, customers), (SortKey("k", descending=True),), 2, 1),
         "SELECT * FROM (SELECT c.k AS k FROM customer AS c) AS q ORDER BY k DESC NULLS LAST "
@@ -232,7 +233,7 @@ STANDARD: list[tuple[Query, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("query", "text"), STANDARD)
+@pytest.mark.parametrize(("query", "text"), OF_THE_STANDARD)
 def test_query_of_the_standard(query: Query, text: str) -> None:
     assert render_query(query, Dialect.ANSI) == text
 
@@ -259,12 +260,32 @@ def test_what_the_standard_lacks_is_refused_by_name(expr: Expr, what: str) -> No
         render_expr(expr, Dialect.ANSI)
 
 
+@pytest.mark.parametrize(
+    ("expr", "text"),
+    [
+        (
+            lit(dt.datetime.fromisoformat("2024-02-29")),
+            "CAST(TIMESTAMP '2024-02-29 00:00:00' AS TIMESTAMP(6))",
+        ),
+        (window("row_number", order=[c["k"]]), "row_number() OVER (ORDER BY c.k ASC NULLS FIRST)"),
+        (
+            call("replace", "a", "b", "c"),
+            "REPLACE(CAST('a' AS STRING), CAST('b' AS STRING), CAST('c' AS STRING))",
+        ),
+        (call("length", "a"), "CAST(CHAR_LENGTH(CAST('a' AS STRING)) AS INTEGER)"),
+        (agg("MIN", lit(True)), "MIN(TRUE)"),
+    ],
+)
+def test_flink_has_what_the_standard_has_and_more(expr: Expr, text: str) -> None:
+    assert render_expr(expr, Dialect.FLINK) == text
+
+
 def test_every_template_uses_its_arguments() -> None:
     for name, function in FUNCTIONS.items():
         for dialect in Dialect:
             template = function.template(dialect)
             if not template:
-                assert dialect in (Dialect.SQLITE, Dialect.MYSQL, Dialect.ANSI), name
+                assert dialect in (Dialect.SQLITE, Dialect.MYSQL, *STANDARD), name
                 continue
             used = set(re.findall(r"\{(\d)\}", template))
             assert used == set(map(str, range(max(function.arity, 0)))), name
