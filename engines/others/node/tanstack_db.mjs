@@ -76,7 +76,7 @@ const handlers = {
   },
   define: ({ name, plan }) => {
     const view = db.createLiveQueryCollection({ query: (q) => query(plan, q), startSync: true })
-    // Without a subscriber it would be cleaned up after five seconds.
+    // Without a subscriber it would be cleaned up after some seconds.
     view.subscribeChanges(() => {})
     views.set(name, view)
   },
