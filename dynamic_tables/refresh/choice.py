@@ -47,8 +47,8 @@ COLD = 0.7
 """What a FULL refresh takes of the time of the first one, which also compiles its code."""
 
 NEAREST = 4
-"""How many refreshes of about as many changed rows a pace is the median of, at most. One of another size is asked
-only where it is the nearest: its pace is another one, and would outvote a measurement."""
+"""How many refreshes of about as many changed rows a pace is the median of, at most. One of another size is
+asked only where it is the nearest: its pace is another one, and would outvote a measurement."""
 
 CLEARLY = 0.9
 """The share of the other's time that an action must need to take its place: a tenth is not worth a change."""

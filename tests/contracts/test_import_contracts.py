@@ -106,7 +106,7 @@ OF_ENGINES = {
 
 ROOMS = (
     {"errors", "exit_codes"},
-    {"files"},
+    {"files", "machine"},
     {"judging"},
     {"faults"},
     {"lanes"},
