@@ -78,8 +78,8 @@ class Cluster:
         jvm = self.gateway.jvm
         settings = {"rest.address": self.address.getHost(), "rest.port": str(self.address.getPort())}
         made = _configuration(jvm, {**JOBS, **settings, "execution.runtime-mode": mode})
-        jobs = jvm.org.apache.flink.streaming.api.environment.StreamExecutionEnvironment(made)
-        tables = jvm.org.apache.flink.table.api.bridge.java.StreamTableEnvironment.create(jobs)
+        jobs = _class(jvm, "streaming.api.environment.StreamExecutionEnvironment")(made)
+        tables = _class(jvm, "table.api.bridge.java.StreamTableEnvironment").create(jobs)
         return Environment(self.gateway, mode, jobs, tables)
 
     def end(self) -> None:
@@ -104,16 +104,18 @@ class Environment:
 
     def plan(self, query: str) -> str:
         """The plan of a query. Raises FlinkError."""
-        api = self.gateway.jvm.org.apache.flink.table.api
+        detail, form = (
+            _class(self.gateway.jvm, f"table.api.{name}") for name in ("ExplainDetail", "ExplainFormat")
+        )
         with _refusals():
-            no_details = self.gateway.new_array(api.ExplainDetail, 0)
-            return str(self.tables.explainSql(query, api.ExplainFormat.TEXT, no_details))
+            no_details = self.gateway.new_array(detail, 0)
+            return str(self.tables.explainSql(query, form.TEXT, no_details))
 
     def changes(self, query: str) -> list[Change]:
         """The changes that the job of a query gives, until it has read all there is. Raises FlinkError."""
         with _refusals():
             found = self.tables.executeSql(query).collect()
-            rows = self.gateway.jvm.org.apache.flink.util.CollectionUtil.iteratorToList(found)
+            rows = _class(self.gateway.jvm, "util.CollectionUtil").iteratorToList(found)
             found.close()
             return [
                 (row.getKind().shortString(), tuple(_value(row.getField(i)) for i in range(row.getArity())))
@@ -123,15 +125,15 @@ class Environment:
     def added(self, rows: Any, changes: Sequence[Change]) -> Any:
         """A list of changes in the JVM, a new one for None, with more of them. The values are texts."""
         jvm = self.gateway.jvm
-        made = jvm.java.util.ArrayList() if rows is None else rows
+        made = _java_class(jvm, "java.util.ArrayList")() if rows is None else rows
         # As one text: py4j takes a call for each element of a list.
-        reader = jvm.org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper()
-        kind = jvm.org.apache.flink.types.RowKind
-        texts = jvm.java.lang.Class.forName("[[Ljava.lang.Object;")
+        reader = _class(jvm, "shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper")()
+        kind, row_of = _class(jvm, "types.RowKind"), _class(jvm, "types.Row")
+        texts = _java_class(jvm, "java.lang.Class").forName("[[Ljava.lang.Object;")
         values = reader.readValue(json.dumps([row for _, row in changes]), texts)
         kinds = {name: kind.fromByteValue(number) for name, number in KINDS.items()}
         for place, (name, _) in enumerate(changes):
-            made.add(jvm.org.apache.flink.types.Row.ofKind(kinds[name], values[place]))
+            made.add(row_of.ofKind(kinds[name], values[place]))
         return made
 
     def show(self, name: str, columns: Sequence[Column], rows: Any) -> None:
@@ -140,11 +142,11 @@ class Environment:
         They are texts, which a view casts: py4j would send small BIGINTs as INTs.
         """
         jvm = self.gateway.jvm
-        known = jvm.org.apache.flink.api.common.typeinfo
-        fields = self.gateway.new_array(known.TypeInformation, len(columns))
+        fields = self.gateway.new_array(_class(jvm, "api.common.typeinfo.TypeInformation"), len(columns))
+        text = _class(jvm, "api.common.typeinfo.Types").STRING
         for place in range(len(columns)):
-            fields[place] = known.Types.STRING
-        stream = self.jobs.fromData(rows, jvm.org.apache.flink.api.java.typeutils.RowTypeInfo(fields))
+            fields[place] = text
+        stream = self.jobs.fromData(rows, _class(jvm, "api.java.typeutils.RowTypeInfo")(fields))
         read = self.tables.fromChangelogStream if self.mode == "STREAMING" else self.tables.fromDataStream
         texts, names = f"{name}_texts", [column_name(each.name, Dialect.FLINK) for each in columns]
         self.run(f"DROP TEMPORARY VIEW IF EXISTS {texts}")
@@ -167,16 +169,26 @@ def started() -> Cluster:
         return_proc=True,
     )
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port), java_process=process)
-    mini = gateway.jvm.org.apache.flink.runtime.minicluster
-    builder = mini.MiniClusterConfiguration.Builder()
+    mini = "runtime.minicluster.MiniCluster"
+    builder = _class(gateway.jvm, f"{mini}Configuration").Builder()
     settings = builder.setConfiguration(_configuration(gateway.jvm, CLUSTER))
-    cluster = mini.MiniCluster(settings.setNumTaskManagers(1).setNumSlotsPerTaskManager(4).build())
+    cluster = _class(gateway.jvm, mini)(settings.setNumTaskManagers(1).setNumSlotsPerTaskManager(4).build())
     cluster.start()
     return Cluster(gateway, cluster.getRestAddress().get())
 
 
+def _class(jvm: Any, name: str) -> Any:
+    """A class of Flink."""
+    return _java_class(jvm, f"org.apache.flink.{name}")
+
+
+def _java_class(jvm: Any, name: str) -> Any:
+    """A class by its full name: asked for package by package, each prefix is searched for in all jars."""
+    return getattr(jvm, name)
+
+
 def _configuration(jvm: Any, settings: Mapping[str, str]) -> Any:
-    made = jvm.org.apache.flink.configuration.Configuration()
+    made = _class(jvm, "configuration.Configuration")()
     for name, value in settings.items():
         made.setString(name, value)
     return made

@@ -48,30 +48,30 @@ CROSSED: Mapping[str, str] = {
     ),
 }
 
-NOT_CROSSED = {"plan/rewrites/stages.py FEW"}
+NOT_CROSSED = {"plan/rewrites/stages.py FEW_ROWS"}
 """Thresholds that no test is known to cross: what lies beyond them is judged by nothing yet.
 
 The sizes of the store are one value (`Sizes`), of which campaigns on Delta draw small ones.
 """
 
 NO_BRANCH: Mapping[str, str] = {
-    "arguments.py LONGEST": "the length of a name, whose refusal tests/unit/dynamic_tables tests",
+    "arguments.py LONGEST_NAME": "the length of a name, whose refusal tests/unit/dynamic_tables tests",
     "differentiate/accumulators.py WIDEST": "a type decides, and domains have decimals on both sides",
     "journal/events.py FORMAT": "the version of a file format",
     "journal/state.py DURATIONS": "how much of the past is kept for estimates",
-    "journal/state.py KEPT": "how much of the past is shown",
+    "journal/state.py KEPT_PER_TABLE": "how much of the past is shown",
     "own_functions.py DIGITS": "how much of a hash is kept",
-    "moment.py SIMULATED": "whether a time is shown as a date",
+    "moment.py SIMULATED_BELOW": "whether a time is shown as a date",
     "reading/values/bind_window.py MOST_DIGITS": "digits of a fraction of a second",
     "plan/expressions.py MOST_IN_A_ROW": "how a long condition is written, not what it means",
     "reading/values/literals.py INFINITY_BITS": "a bit pattern",
     "plan/rewrites/pushed.py WIDEST": "a type decides, and domains have decimals on both sides",
     "plan/types.py MAX_PRECISION": "Spark's greatest precision",
     "schedule/lag.py SECOND": "a unit of time",
-    "schedule/simulate.py KEPT": "how many versions the simulation remembers",
+    "schedule/simulate.py KEPT_PER_TABLE": "how many versions the simulation remembers",
     "store/ticks/ledger.py FORMAT": "the version of a file format",
     "store/transactions/owner.py LEASE_MS": "a time, which the laws of ticks and the soak draw",
-    "store/spark/spark_errors.py LONGEST": "the length of a message",
+    "store/spark/spark_errors.py LONGEST_CAUSE": "the length of a message",
     "store/transactions/transactions.py ATTEMPTS": "how often a conflict is tried again",
     "store/rows/vectors.py MAGIC": "a bit pattern",
     "store/names/witness.py MOST_PAIRS": "how many examples are tried when a message is made",
