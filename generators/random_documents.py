@@ -2,7 +2,8 @@
 
 The definitions are those of random scenarios. Of each base table a script keeps the key, and moves all other
 columns into a document; a view with the name of the table takes them out again. So every operator of random
-queries reads parts of documents, and the documents are drawn as those of users' definitions are.
+queries reads parts of documents, and the documents are drawn as those of users' definitions are. One
+dynamic table of each scenario has whole documents.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ def _script(number: int, scenario: Scenario) -> Iterator[str]:
     names = {each.name: f"s{number}_{each.name}" for each in (*scenario.tables, *scenario.definitions)}
     for table in scenario.tables:
         yield from _table(table, names[table.name])
+    first = f"{names[scenario.tables[0].name]}_documents"
+    yield f"CREATE DYNAMIC TABLE {first}_kept TARGET_LAG = '1 minute' AS SELECT k, {DOCUMENT} FROM {first};"
     for definition in scenario.definitions:
         query = render_query(with_sources(definition.query, names), Dialect.SPARK)
         match definition:
