@@ -10,7 +10,7 @@ from campaign.cli.histories.check import memory_of
 from campaign.machine import memory_of_machine
 
 
-@pytest.mark.parametrize(("told", "bytes_of"), [("4294967296\n", 2**32), ("1\n", 1)])
+@pytest.mark.parametrize(("told", "bytes_of"), [("134217728\n", 2**27), ("1\n", 1)])
 def test_a_container_has_what_it_may_use(told: str, bytes_of: int, tmp_path: Path) -> None:
     limit = tmp_path / "memory.max"
     limit.write_text(told, encoding="ascii")

@@ -17,6 +17,7 @@ SERVERS = ("lines.mjs", "pglite.mjs", "db_ivm.mjs", "tanstack_db.mjs", "zql.mjs"
 FILES = ("package.json", "package-lock.json", *SERVERS)
 """Of what @rocicorp/zero depends on, the lock file names the two that its operators import, not all 440."""
 
+ON_NODE = "pg_ivm, db_ivm, tanstack_db and zql"
 OLDEST_NODE = 20
 INSTALL_LIMIT_S = 600
 INSTALL = "python -m engines.others.node --fetch"
@@ -53,7 +54,7 @@ def node(path: str | None = None) -> str:
     program = shutil.which("node", path=path)
     if program is None:
         raise NodeMissing(
-            f"pg_ivm, db_ivm and zql run on Node.js, and there is no node; install Node.js {OLDEST_NODE} "
+            f"{ON_NODE} run on Node.js, and there is no node; install Node.js {OLDEST_NODE} "
             f"or newer with npm, then run `{INSTALL}`"
         )
     version = subprocess.run(
@@ -62,7 +63,7 @@ def node(path: str | None = None) -> str:
     major = version.removeprefix("v").split(".")[0]
     if not major.isdigit() or int(major) < OLDEST_NODE:
         raise NodeMissing(
-            f"pg_ivm, db_ivm and zql need Node.js {OLDEST_NODE} or newer; {program} is {version or 'unknown'}"
+            f"{ON_NODE} need Node.js {OLDEST_NODE} or newer; {program} is {version or 'unknown'}"
         )
     return program
 
