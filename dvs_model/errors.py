@@ -20,3 +20,8 @@ class RequestError(ValueError):
 
     The message has the fact and the remedy.
     """
+
+
+def first_line(error: BaseException) -> str:
+    """Returns the first line of an error's message; the name of its class if the message is empty."""
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -26,6 +26,7 @@ from dynamic_tables.store.port import RefreshRecord
 from engines.adapter import Capabilities, Notes, Record, RefreshFailed, SchedulingAdapter, Unsupported
 from engines.interleaving import interleaved, paused
 from engines.rows import workload_row
+from workload.errors import first_line
 from workload.limits import NO_LIMITS
 from workload.outcomes.trace import (
     EVERYTHING,
@@ -247,7 +248,7 @@ def _broken(error: Exception) -> RefreshFailed | None:
     ours = [name for name in packages if name in OURS]
     if not ours or ours[-1] != "dynamic_tables":
         return None
-    what = str(error).splitlines()[0] if str(error) else "no message"
+    what = first_line(error)
     return RefreshFailed(f"the engine broke: {type(error).__name__}: {what}", broken=True)
 
 

@@ -15,7 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from given.documents import type_of
 from given.functions import SqlFunction, function_of, written_out
-from workload.errors import WorkloadError
+from workload.errors import WorkloadError, first_line
 from workload.scenario import RefreshMode, Scenario
 from workload.schema import Column, Table
 from workload.types import SqlType
@@ -344,7 +344,7 @@ def _parsed(text: str, place: Place) -> exp.Expr:
 
 def _short(error: Exception) -> str:
     errors = getattr(error, "errors", None)
-    text = str(errors[0].get("description")) if errors else str(error).splitlines()[0]
+    text = str(errors[0].get("description")) if errors else first_line(error)
     return text.rstrip(".")
 
 

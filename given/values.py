@@ -27,6 +27,7 @@ from given.frequencies import Frequencies, shown, weighted
 from given.near import BEGIN_US, EPOCH, MOMENTS_US, around, joined, matching, of_length, parts
 from given.script import BaseTable, ScriptError
 from given.translation import duckdb_text
+from workload.errors import first_line
 from workload.schema import Column, ForeignKey, Promises, RowCheck
 from workload.sql import Dialect, column_name, create_table_text, literal, type_name
 from workload.sql.passing_time import text_at
@@ -127,7 +128,7 @@ class Values:
         try:
             self.connection.execute(f"CREATE OR REPLACE TABLE {name} AS {shown}")
         except duckdb.Error as error:
-            return f"DuckDB cannot read its translation: {str(error).splitlines()[0]}"
+            return f"DuckDB cannot read its translation: {first_line(error)}"
         return ""
 
     def read(self, definition: Resolved) -> None:
@@ -372,7 +373,7 @@ class Values:
         try:
             kept = self.connection.execute(text).fetchall()
         except duckdb.Error as error:
-            why = f"cannot be evaluated: {str(error).splitlines()[0]}"
+            why = f"cannot be evaluated: {first_line(error)}"
             raise NoRow(base, f"CHECK ({check.sql('spark')}) {why}") from error
         return [rows[n] for (n,) in sorted(kept)]
 

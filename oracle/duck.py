@@ -11,6 +11,7 @@ import duckdb
 
 from oracle.arrow import nested
 from oracle.errors import OracleError, OracleQueryError, OracleTimeout
+from workload.errors import first_line
 from workload.schema import Column
 from workload.sql import Dialect, type_name
 from workload.types import NESTED, Kind, Row
@@ -94,9 +95,9 @@ def run(connection: duckdb.DuckDBPyConnection, sql: str, limit_s: float | None =
     except duckdb.InterruptException as error:
         raise OracleTimeout(f"no answer within {limit_s} s: {sql}") from error
     except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
-        raise OracleQueryError(_first_line(error)) from error
+        raise OracleQueryError(first_line(error)) from error
     except duckdb.Error as error:
-        raise OracleError(f"DuckDB cannot run this ({_first_line(error)}): {sql}") from error
+        raise OracleError(f"DuckDB cannot run this ({first_line(error)}): {sql}") from error
     finally:
         if timer is not None:
             # Joined, so that a late interrupt cannot hit the next statement.
@@ -141,7 +142,3 @@ def _check_years(rows: tuple[Row, ...], columns: tuple[Column, ...], what: str) 
             for row in rows:
                 if isinstance(date := row[index], str):
                     raise OracleQueryError(f"{what}: {date} lies outside the years 1..9999")
-
-
-def _first_line(error: duckdb.Error) -> str:
-    return str(error).split("\n", 1)[0]

@@ -13,15 +13,7 @@ import duckdb
 from deltalake import DeltaTable
 
 from campaign.audit.evaluate import INTERNAL, Evaluation
-from campaign.audit.stored import (
-    Refresh,
-    StoredTable,
-    Unreadable,
-    first_line,
-    refreshes_of,
-    rows_at,
-    tables_of,
-)
+from campaign.audit.stored import Refresh, StoredTable, Unreadable, refreshes_of, rows_at, tables_of
 from campaign.errors import CampaignError
 from dynamic_tables.define import read_query
 from dynamic_tables.definition import Definition
@@ -38,6 +30,7 @@ from dynamic_tables.store.log.journal import Journal
 from dynamic_tables.store.log.log import TableMetadata
 from dynamic_tables.store.names.catalog import ATTACHED, DYNAMIC_TABLE, VIEW, attached, from_metadata
 from dynamic_tables.store.port import Action
+from workload.errors import first_line
 
 ROWS_SHOWN = 10
 """Rows of a difference that are kept as evidence."""

@@ -14,9 +14,10 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from campaign.audit.stored import Unreadable, first_line
+from campaign.audit.stored import Unreadable
 from dynamic_tables.own_functions import Loaded
 from oracle.duck import open_duckdb
+from workload.errors import first_line
 
 Rows = list[tuple[object, ...]]
 

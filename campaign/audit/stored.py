@@ -18,6 +18,7 @@ from deltalake.exceptions import DeltaError
 
 from campaign.errors import CampaignError
 from dynamic_tables.store.names.catalog import ATTACHED, DEFINITION
+from workload.errors import first_line
 
 CHANGES_ROWS = frozenset({"WRITE", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "RESTORE", "STREAMING UPDATE"})
 """Delta's names of operations that may change rows."""
@@ -178,8 +179,3 @@ def rows_at(table: StoredTable, version: int, columns: Sequence[str] | None = No
         return pa.table(QueryBuilder().register("t", delta).execute(f"SELECT {items} FROM t").read_all())
     except Exception as error:  # delta-rs raises Exception itself for files that are gone
         raise Unreadable(f"version {version} of {table.name}: {first_line(error)}") from error
-
-
-def first_line(error: Exception) -> str:
-    """Returns the first line of an error's message."""
-    return (str(error).splitlines() or [type(error).__name__])[0]

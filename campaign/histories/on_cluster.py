@@ -21,7 +21,7 @@ from campaign.errors import CampaignError
 from campaign.runs.cluster import Cluster
 from dvs_model.columns.shares import Share
 from dvs_model.columns.table import Ints
-from dvs_model.errors import HistoryError
+from dvs_model.errors import HistoryError, first_line
 from dvs_model.formats.listing import Listing, Transactions
 from dvs_model.formats.operations import NEEDED
 from dvs_model.formats.parquet_columns import BY_DEFINITION, OPERATION, TRANSACTION, suits
@@ -145,7 +145,7 @@ def _rows(path: Path, cluster: Cluster) -> DataFrame:
         )
         sizes = sorted(cluster.collect(whole.groupBy("file").count()))
     except PySparkException as error:
-        raise HistoryError(f"no Parquet that can be read: {str(error).splitlines()[0][:200]}") from None
+        raise HistoryError(f"no Parquet that can be read: {first_line(error)[:200]}") from None
     before, offsets = 0, []
     for file, count in sizes:
         offsets.append((file, before))

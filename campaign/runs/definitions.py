@@ -30,7 +30,7 @@ from given.script import ScriptError, WrittenDefinition
 from oracle.delta_reader import frequencies
 from oracle.duck import open_duckdb
 from oracle.errors import OracleError
-from workload.errors import WorkloadError
+from workload.errors import WorkloadError, first_line
 from workload.schema import Column
 from workload.sql import Dialect, no_rows, type_name
 from workload.types import parse_type
@@ -201,7 +201,7 @@ def _asked(engine: Engine, written: WrittenDefinition, known: Known) -> Describe
     try:
         return Described(tuple(engine.columns_of(text) or ()))
     except EngineError as error:
-        return Described(reason=str(error).splitlines()[0])
+        return Described(reason=first_line(error))
 
 
 def described(written: WrittenDefinition, known: Known) -> Described:

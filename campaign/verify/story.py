@@ -21,6 +21,7 @@ from dynamic_tables.account import Account
 from dynamic_tables.errors import DynamicTablesError
 from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.store.delta import DeltaStore
+from workload.errors import first_line
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -151,7 +152,7 @@ class Story:
             event(self, name)
             self.met[event.__name__] += 1
         except (PySparkException, DynamicTablesError) as error:
-            self.told.append(f"  refused: {str(error).splitlines()[0][:150]}")
+            self.told.append(f"  refused: {first_line(error)[:150]}")
             self.met["refused"] += 1
 
     def insert(self, name: str) -> None:

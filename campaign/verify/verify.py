@@ -28,6 +28,7 @@ from oracle.worlds import (
     number_rows,
     quoted,
 )
+from workload.errors import first_line
 from workload.lift import WORLDS
 from workload.outcomes.results import Check
 
@@ -98,7 +99,7 @@ def verify(
     try:
         run.all_roads()
     except OracleError as error:
-        text = str(error).splitlines()[0]
+        text = first_line(error)
         run.failures.append(
             Failure(
                 road="the engine's query",

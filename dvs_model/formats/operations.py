@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dvs_model.columns.table import KINDS, NOTHING, OTHERS, READ, READ_LIST, Ints, Values
-from dvs_model.errors import HistoryError
+from dvs_model.errors import HistoryError, first_line
 from dvs_model.observed.values import Symbol, Text
 
 NEEDED = ("transaction", "kind", "key", "value")
@@ -66,9 +66,7 @@ def operations(table: pa.Table, *, escaped: bool) -> Operations:
     except HistoryError:
         raise
     except (pa.ArrowException, ValueError, TypeError) as error:
-        raise HistoryError(
-            f"a cell that is no key and no value: {str(error).splitlines()[0][:200]}"
-        ) from None
+        raise HistoryError(f"a cell that is no key and no value: {first_line(error)[:200]}") from None
 
 
 def _operations(table: pa.Table, *, escaped: bool) -> Operations:

@@ -17,6 +17,7 @@ from dynamic_tables.plan.written.render import render
 from dynamic_tables.store.port import Relation
 from engines.memory.database import fetched
 from engines.memory.store import MemoryStore
+from workload.errors import first_line
 
 MARK = "\0"
 """Marks the names of leaves in the text of a plan: a character that no SQL text contains."""
@@ -52,7 +53,7 @@ def store_errors() -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        raise StoreError(f"{type(error).__name__}: {str(error).splitlines()[0]}") from error
+        raise StoreError(f"{type(error).__name__}: {first_line(error)}") from error
 
 
 @dataclass(slots=True)

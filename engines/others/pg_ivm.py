@@ -14,6 +14,7 @@ from engines.others.node.packages import needed
 from engines.others.node.pglite import server_of_thread
 from engines.others.pg_ivm_gaps import LIMITS
 from engines.values import cast_items
+from workload.errors import first_line
 from workload.scenario import DynamicTable
 from workload.schema import Column, Table
 from workload.sql import Dialect
@@ -48,7 +49,7 @@ class PgIvm(Adapter):
             self._run(f"SELECT pgivm.create_immv({name}, {text})")
         except (psycopg.errors.FeatureNotSupported, psycopg.errors.SyntaxError) as error:
             # A semi or anti join, beyond the limits of this engine, has no text in PostgreSQL.
-            raise Unsupported(_first_line(error)) from error
+            raise Unsupported(first_line(error)) from error
         self._dynamic.append(table.name)
 
     def commit(self, transaction: Transaction) -> None:
@@ -65,7 +66,7 @@ class PgIvm(Adapter):
                 self._run(*transaction.sql)
         except psycopg.Error as error:
             if self._server.alive and self._runs_without_views(transaction):
-                raise RefreshFailed(_first_line(error)) from error
+                raise RefreshFailed(first_line(error)) from error
             raise
 
     def refresh(self, table: str, timestamp: int) -> None:
@@ -112,7 +113,3 @@ class PgIvm(Adapter):
     def _run(self, *texts: str) -> None:
         for text in texts:
             self._connection().execute(text)
-
-
-def _first_line(error: psycopg.Error) -> str:
-    return str(error).split("\n", 1)[0]

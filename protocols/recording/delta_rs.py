@@ -15,6 +15,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
 
+from dvs_model.errors import first_line
 from protocols.recording.database import Aborted, Connection, Database, Promise, Read, RecordingError
 from protocols.recording.sql import held
 
@@ -161,7 +162,7 @@ class DeltaRs(Database):
                 DeltaTable.create(folder, self.schema, configuration=properties)
             yield
         except (DeltaError, OSError) as error:
-            raise RecordingError(f"delta-rs makes no table in {self.where}: {_line(error)}") from None
+            raise RecordingError(f"delta-rs makes no table in {self.where}: {first_line(error)}") from None
         finally:
             shutil.rmtree(self.where, ignore_errors=True)
 
@@ -176,8 +177,4 @@ def _checked(does: Callable[[], T]) -> T:
     except CommitFailedError as error:
         raise Aborted(type(error).__name__) from error
     except DeltaError as error:
-        raise RecordingError(f"delta-rs refuses what the recorder asks: {_line(error)}") from error
-
-
-def _line(error: Exception) -> str:
-    return (str(error).strip() or "no reason given").splitlines()[0]
+        raise RecordingError(f"delta-rs refuses what the recorder asks: {first_line(error)}") from error

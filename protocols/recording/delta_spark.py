@@ -21,6 +21,7 @@ from delta.exceptions import (
 from deltalake import DeltaTable
 from pyspark.errors import PySparkException
 
+from dvs_model.errors import first_line
 from protocols.fenced_delta.writers.on_spark import overwrite_if_unchanged
 from protocols.recording.database import Aborted, Promise, RecordingError
 from protocols.recording.delta_rs import DeltaRs, DeltaRsConnection, Rows
@@ -91,5 +92,5 @@ def _asked(does: Callable[[], T]) -> T:
     except REFUSALS as error:
         raise Aborted(type(error).__name__) from error
     except PySparkException as error:
-        said = (str(error).strip() or "no reason given").splitlines()[0]
+        said = first_line(error)
         raise RecordingError(f"Spark refuses what the recorder asks: {said}") from error

@@ -286,7 +286,7 @@ def java_errors(path: str) -> Iterator[None]:
         # This package does not import the exception classes of py4j: the name of their module decides.
         if type(error).__module__.split(".")[0] != "py4j":
             raise
-        raise OSError(f"{path}: {str(error).splitlines()[0]}") from error
+        raise OSError(f"{path}: {error}".splitlines()[0]) from error
 
 
 def files_of(path: str, spark: SparkSession) -> Files:

@@ -9,6 +9,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
+from dvs_model.errors import first_line
 from protocols.read_committed.rows import Changed, Rows, Selection, StatementFailed, Tables
 
 ROW = "$row"
@@ -182,14 +183,14 @@ class DuckEvaluator:
                 try:
                     self.connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', data)
                 except duckdb.Error as error:
-                    raise StatementFailed(str(error).splitlines()[0]) from error
+                    raise StatementFailed(first_line(error)) from error
 
     def _parse(self, text: str) -> exp.Expr:
         if text not in self._parsed:
             try:
                 statements = sqlglot.parse(text, read=DIALECT)
             except sqlglot.errors.SqlglotError as error:
-                raise StatementFailed(str(error).splitlines()[0]) from error
+                raise StatementFailed(first_line(error)) from error
             parsed = statements[0]
             if len(statements) != 1 or parsed is None:
                 raise StatementFailed(f"{text[:60]!r} is {len(statements)} statements; write one a line")
@@ -207,7 +208,7 @@ class DuckEvaluator:
         try:
             return self.connection.execute(text)
         except duckdb.Error as error:
-            raise StatementFailed(str(error).splitlines()[0]) from error
+            raise StatementFailed(first_line(error)) from error
 
 
 def _frozen(tables: Tables) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlglot
 
+from dvs_model.errors import first_line
 from protocols.read_committed.evaluate.duck import DIALECT
 from protocols.read_committed.rows import StatementFailed
 
@@ -13,5 +14,5 @@ def in_postgres(text: str) -> str:
     try:
         [written] = sqlglot.transpile(text, read=DIALECT, write="postgres")
     except (sqlglot.errors.SqlglotError, ValueError) as error:
-        raise StatementFailed(str(error).splitlines()[0]) from error
+        raise StatementFailed(first_line(error)) from error
     return written

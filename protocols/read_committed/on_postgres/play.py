@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import networkx as nx
 import psycopg
 
+from dvs_model.errors import first_line
 from dvs_model.histories.draft import Name
 from protocols.read_committed.evaluate.duck import DuckEvaluator
 from protocols.read_committed.evaluate.postgres import in_postgres
@@ -292,7 +293,7 @@ class Playing:
                     self.observer.run(TRIGGER.format(table=self.evaluator.create(statement.text)))
                     continue
             except psycopg.Error as error:
-                raise StatementFailed(f"line {statement.line}: {str(error).splitlines()[0]}") from error
+                raise StatementFailed(f"line {statement.line}: {first_line(error)}") from error
             for each in self.observer.reports:
                 self._wrote(setup, each)
         for version in _last_of(setup, self.places):
