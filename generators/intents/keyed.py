@@ -37,13 +37,15 @@ class Keyed:
     """A table with a primary key over its first `width` columns, and the rows that it has after the acts.
 
     `rows`: by number; None is the row with a NULL in its key. Of a key of two columns, two rows have the same
-    first one.
+    first one. `free`: the next key that no row has had. It is never used again, because an engine's limits may
+    take out the statement by which the row left that has it.
     """
 
     b: ScenarioBuilder
     table: TableSketch
     width: int
     rows: dict[int | None, Row]
+    free: int = 20
 
     def key(self, number: int | None) -> dict[str, Value]:
         """The values of the key of a row."""
@@ -102,7 +104,7 @@ class Keyed:
     def key_moves(self) -> Act:
         """UPDATE of the key of one row to a key that no row has."""
         old = self.b.choices.pick(list(self.rows) or [0])
-        new = next(number for number in range(20, 99) if number not in self.rows)
+        new, self.free = self.free, self.free + 1
         if old in self.rows:
             self.rows[new] = (*self.key(new).values(), *self.rows.pop(old)[self.width :])
         to = tuple(
