@@ -209,7 +209,7 @@ def hunt_in_engine(
     else:
         drawn = over_random_documents(drawn, seed, LaneSpec(tier=tier))
     return hunt_all(
-        known_faults(faults) or faults_on(tier),
+        known_faults(faults) or faults_on(tier, documents=drawn.given is not None),
         tier=tier,
         seed=seed,
         profile=drawn,

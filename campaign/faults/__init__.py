@@ -58,9 +58,13 @@ FAULTS: Mapping[str, Fault] = {
 """Every planted fault by name, except those in the analysis of histories (`histories.py`)."""
 
 
-def faults_on(tier: str) -> tuple[str, ...]:
-    """Returns the names of the planted faults that can show on a tier."""
-    return tuple(name for name, fault in FAULTS.items() if tier.startswith(fault.only_on))
+def faults_on(tier: str, *, documents: bool = False) -> tuple[str, ...]:
+    """Returns the names of the planted faults that can show on a tier; `documents`: tables have VARIANTs."""
+    return tuple(
+        name
+        for name, fault in FAULTS.items()
+        if tier.startswith(fault.only_on) and documents >= fault.documents
+    )
 
 
 def plant(name: str, subject: Subject) -> Subject:

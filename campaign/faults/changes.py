@@ -15,7 +15,7 @@ from dynamic_tables.differentiate.row_id import concat, key_id
 from dynamic_tables.plan import nodes
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, text
 from dynamic_tables.plan.functions import CASE
-from dynamic_tables.plan.types import BIGINT, BOOLEAN, INT, STRING
+from dynamic_tables.plan.types import BIGINT, BOOLEAN, INT, STRING, VARIANT
 from workload.outcomes.results import Check
 
 
@@ -51,6 +51,12 @@ def every_row(source: str, schema: Columns) -> nodes.Plan:
     """Rows are listed as DELETE and INSERT though nothing changed, as if whole files were the changes."""
     ends = {at: changes.stored(leaf_name(source, at), schema) for at in At}
     return both_ends(lambda at: ends[at])
+
+
+def documents_alike(source: str, schema: Columns) -> nodes.Plan:
+    """An update that changes a document (VARIANT) and nothing else is no change: all documents look alike."""
+    others = changes.capture(source, tuple((name, type_) for name, type_ in schema if type_ != VARIANT))
+    return among(changes.capture(source, schema), ids(others))
 
 
 def not_consolidated(plan: nodes.Plan) -> nodes.Plan:
@@ -159,6 +165,9 @@ _every_row = partial(in_rules, capture=every_row)
 FAULTS = (
     _key("id-without-lengths", "key", without_lengths, Check.ROW_IDS, Check.INVARIANT_1),
     _rare("null-update-lost", "apply", nulls_not_written, Check.EQUALITY),
+    _rare(
+        "documents-look-alike", "capture", documents_alike, Check.EQUALITY, only_on="delta", documents=True
+    ),
     _rare("rows-cut-off", "capture", cut_off, Check.EQUALITY),
     _rare("counts-swapped", "validate", counts_swapped, Check.COUNTS),
     _fault("update-becomes-insert", "capture", update_becomes_insert, Check.EQUALITY, Check.INVARIANT_3),

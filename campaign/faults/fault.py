@@ -36,7 +36,7 @@ class Fault:
     `area`: the part of the engine; scores are counted for each area. `wrong`: what the engine does wrong, as
     `dvs mutants --list` shows it. `caught_by`: the checks that are expected to find it, the likeliest first.
     `core`: whether every gate hunts it. `only_on`: the beginning of the names of the tiers that it can be
-    planted in; empty for all.
+    planted in; empty for all. `documents`: whether it shows in no other columns than VARIANTs.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Fault:
     caught_by: tuple[Check, ...]
     core: bool = True
     only_on: str = ""
+    documents: bool = False
 
 
 Model = TypeVar("Model")
@@ -86,6 +87,7 @@ def part_fault(
     replacing: Callable[..., Plant],
     core: bool = True,
     only_on: str = "",
+    documents: bool = False,
 ) -> Fault:
     """A fault that replaces a named part by a faulty function, whose docstring describes it.
 
@@ -100,6 +102,7 @@ def part_fault(
         caught_by=checks,
         core=core,
         only_on=only_on,
+        documents=documents,
     )
 
 

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from campaign.faults import plant
+from campaign.faults.fault import Subject
 from campaign.judging.lane import Lane
 from campaign.lanes.spec import LaneSpec
 from campaign.runs.definitions import over_random_documents
-from dynamic_tables.differentiate import changes
-from dynamic_tables.plan.expressions import Col, Expr, text
-from dynamic_tables.plan.types import VARIANT
 from engines.engine import Engine
 from engines.spark.on_delta import DeltaPlatform
 from engines.variant import Variant
@@ -65,30 +64,29 @@ CHANGED = Scenario(
 )
 
 
-def test_a_change_of_a_document_is_seen(
-    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With documents that all look alike to the engine, its DELETE and its INSERT of a row cancel."""
-    lane = Lane(engine=Engine.started(lambda: DeltaPlatform(spark=spark, folder=tmp_path, variant=Variant())))
-    assert lane.judge(CHANGED).outcome is OutcomeClass.PASSED
-    known = changes.comparable
+def lane_on_delta(spark: SparkSession, folder: Path, *, faulty: bool) -> Lane:
+    """A lane with Spark's own answer; `faulty`: all documents look alike, so changes of them alone cancel."""
+    variant = plant("documents-look-alike", Subject()).variant if faulty else Variant()
+    started = Engine.started(lambda: DeltaPlatform(spark=spark, folder=folder, variant=variant))
+    return Lane(engine=started, on_spark=True)
 
-    def alike(column: Col) -> Expr:
-        return text("") if column.type == VARIANT else known(column)
 
-    monkeypatch.setattr(changes, "comparable", alike)
-    outcome = lane.judge(CHANGED)
+def test_a_change_of_a_document_is_seen(tmp_path: Path, spark: SparkSession) -> None:
+    assert lane_on_delta(spark, tmp_path, faulty=False).judge(CHANGED).outcome is OutcomeClass.PASSED
+    outcome = lane_on_delta(spark, tmp_path, faulty=True).judge(CHANGED)
     assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
     assert {(each.check, each.table) for each in outcome.findings} >= {(Check.EQUALITY, "kept")}
 
 
 @pytest.mark.nightly
-def test_random_definitions_over_documents_pass(tmp_path: Path, spark: SparkSession) -> None:
+def test_random_definitions_over_documents(tmp_path: Path, spark: SparkSession) -> None:
     profile = over_random_documents(replace(DOCUMENTS, documents=3), 3, LaneSpec(tier="delta"))
     assert profile.given is not None
     assert not profile.given.refused
-    engine = Engine.started(lambda: DeltaPlatform(spark=spark, folder=tmp_path, variant=Variant()))
-    lane = Lane(engine=engine, on_spark=True)
-    judged = [lane.judge(scenario_at(3, profile, index)) for index in range(2)]
+    scenarios = [scenario_at(3, profile, index) for index in range(4)]
+    sound = lane_on_delta(spark, tmp_path, faulty=False)
+    judged = [sound.judge(each) for each in scenarios[:2]]
     assert [(each.outcome, each.reason) for each in judged] == [(OutcomeClass.PASSED, "")] * 2
     assert all(each.refreshes for each in judged)
+    faulty = lane_on_delta(spark, tmp_path, faulty=True)
+    assert any(faulty.judge(each).outcome is OutcomeClass.PRODUCT_FAILURE for each in scenarios)
