@@ -27,7 +27,7 @@ folder=$1; stop=$2; shift 2
 "$@" </dev/null 3<&- &
 server=$!
 echo $server > "$folder/pid"
-( cat <&3 >/dev/null; : > "$folder/ended"; kill -$stop $server ) 2>/dev/null &
+( cat <&3 >/dev/null; kill -0 $server && : > "$folder/ended" && kill -$stop $server ) 2>/dev/null &
 watcher=$!
 wait $server
 kill $watcher 2>/dev/null
@@ -35,7 +35,8 @@ kill $watcher 2>/dev/null
 """
 """Runs a server until the input is closed, also because the parent was killed; then removes its folder.
 
-A server that ends by itself, or is killed, leaves it, to be started again.
+A server that ends by itself, or is killed, leaves it, to be started again: the input is then closed after the
+server's end, and a watcher that is still there must not take that for the end of the parent.
 """
 
 
