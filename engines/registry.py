@@ -115,6 +115,7 @@ ADAPTERS: Mapping[str, str] = {
     "postgres": "engines.others.postgres:Postgres",
     "db_ivm": "engines.others.db_ivm:DbIvm",
     "duckdb": "engines.others.duckdb_views:DuckDb",
+    "duckdb_file": "engines.others.duckdb_views:DuckDbFile",
     "lancedb": "engines.others.lancedb_views:LanceDb",
     "sail": "engines.others.sail:Sail",
     "sqlite": "engines.others.sqlite:Sqlite",

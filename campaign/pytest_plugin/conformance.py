@@ -21,6 +21,7 @@ from engines.adapter import Adapter, Capabilities, Transaction
 from engines.engine import Engine, opened
 from generators import domains
 from generators.choices import SeededChoices
+from generators.concurrency import with_restarts, with_rollbacks
 from generators.dml import DmlGenerator
 from generators.fitting import fit, fitted, refused
 from generators.generate import scenario_at
@@ -151,6 +152,22 @@ class AdapterConformance:
         scenarios = [scenario_at(SEED, profile, index) for index in range(5)]
         assert any(isinstance(step, Drop) for scenario in scenarios for step in scenario.steps)
         for scenario in scenarios:
+            self.judge(scenario, OutcomeClass.UNSUPPORTED)
+
+    def test_restarts_and_rollbacks_leave_no_trace(self) -> None:
+        """Judges scenarios with a restart before each refresh, and each transaction first rolled back.
+
+        An engine that can do neither, by its limits, is not asked to.
+        """
+        limits, choices = self.capabilities.limits, SeededChoices(SEED, "disturbed")
+        if not (limits.restarts or limits.rollbacks):
+            return
+        for index in range(5):
+            scenario = scenario_at(SEED, self.within(QUICK), index)
+            if limits.restarts:
+                scenario = with_restarts(choices, scenario, 100)
+            if limits.rollbacks:
+                scenario = with_rollbacks(choices, scenario, 100)
             self.judge(scenario, OutcomeClass.UNSUPPORTED)
 
     def test_a_table_is_empty_at_first(self) -> None:

@@ -1,4 +1,4 @@
-"""Empty databases of DuckDB in memory, all in one instance: an instance costs as much as forty of them."""
+"""Empty databases of DuckDB, all in one instance: an instance costs as much as forty of them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ numbers = count()
 
 
 class Database:
-    """One empty database, and a connection whose settings are its own."""
+    """One empty database, and a connection whose settings are its own. `file`: where it lies."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: str = ":memory:") -> None:
         self.connection = _instance().cursor()
         self._name = f"database_{next(numbers)}"
-        self.connection.execute(f"ATTACH ':memory:' AS {self._name}; USE {self._name}")
+        self._attach = f"ATTACH '{file}' AS {self._name}; USE {self._name}"
+        self.connection.execute(self._attach)
+
+    def reopen(self) -> None:
+        """Closes the file and opens it again."""
+        self.connection.execute(f"USE memory; DETACH {self._name}; {self._attach}")
 
     def close(self) -> None:
         """Drops the database with all that is in it."""

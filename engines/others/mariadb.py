@@ -17,7 +17,7 @@ from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, U
 from engines.errors import EngineError, shown
 from engines.values import typed_rows
 from servers.mariadb import programs, started
-from servers.own import ServerMissing
+from servers.own import Server, ServerMissing
 from workload.limits import Limits
 from workload.operators import OPERATORS, Operator
 from workload.scenario import Definition, DynamicTable, View
@@ -54,7 +54,8 @@ class MariaDb(Adapter):
     """A database of its own on the server of this process. A refresh computes a table in full."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
-        dialect=Dialect.MYSQL, limits=Limits(operators=OPERATORS - ABSENT, drops=True, rollbacks=True)
+        dialect=Dialect.MYSQL,
+        limits=Limits(operators=OPERATORS - ABSENT, drops=True, restarts=True, rollbacks=True),
     )
 
     @classmethod
@@ -69,17 +70,9 @@ class MariaDb(Adapter):
             raise EngineError("MariaDB needs its driver: pip install 'dvs-harness[mariadb]'") from error
 
     def __init__(self) -> None:
-        # Imported here: it is an extra.
-        import pymysql
-
-        parts = urlsplit(_address())
-        self._connection: Any = pymysql.connect(
-            host=parts.hostname, port=parts.port or 3306, user=parts.username, autocommit=True
-        )
-        self._error: type[Exception] = pymysql.Error
         self._database = f"dvs{next(numbers)}"
+        self._connection = self._connected()
         self._run(
-            *SESSION,
             f"CREATE DATABASE {self._database} CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin",
             f"USE {self._database}",
         )
@@ -124,10 +117,32 @@ class MariaDb(Adapter):
         """Returns the rows of a table or view."""
         return typed_rows(self._run(f"SELECT * FROM {name}"), columns)
 
+    def restart(self) -> None:
+        """Kills the server and starts it again: it recovers what was committed, as after a crash."""
+        self._connection.close()
+        _server().kill()
+        _server().start()
+        self._connection = self._connected()
+        self._run(f"USE {self._database}")
+
     def close(self) -> None:
         """Drops the database."""
         self._run(f"DROP DATABASE {self._database}")
         self._connection.close()
+
+    def _connected(self) -> Any:
+        # Imported here: it is an extra.
+        import pymysql
+
+        self._error: type[Exception] = pymysql.Error
+        parts = urlsplit(_server().address)
+        connection = pymysql.connect(
+            host=parts.hostname, port=parts.port or 3306, user=parts.username, autocommit=True
+        )
+        with connection.cursor() as cursor:
+            for text in SESSION:
+                cursor.execute(text)
+        return connection
 
     def _define(self, text: str) -> None:
         try:
@@ -144,8 +159,8 @@ class MariaDb(Adapter):
 
 
 @cache
-def _address() -> str:
-    """The address of the server of this process, started on first use."""
+def _server() -> Server:
+    """The server of this process, started on first use."""
     running = ExitStack()
     atexit.register(running.close)
-    return running.enter_context(started(LIMIT_S)).address
+    return running.enter_context(started(LIMIT_S))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import itertools
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from functools import cache
@@ -13,7 +14,7 @@ import psycopg
 from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
 from engines.errors import EngineError, shown
 from engines.values import cast_items
-from servers.own import ServerMissing
+from servers.own import Server, ServerMissing
 from servers.postgres import programs, started
 from workload import query as ir
 from workload.limits import Limits
@@ -61,6 +62,7 @@ LIMITS = Limits(
     operators=OPERATORS - {Operator.EXPLODE, Operator.SEMI_JOIN, Operator.ANTI_JOIN},
     drops=True,
     failures=True,
+    restarts=True,
     rollbacks=True,
     gap=gap,
     stores=lambda value, type_: type_.kind is not Kind.STRING or "\x00" not in str(value),
@@ -68,6 +70,9 @@ LIMITS = Limits(
 
 COPY = "dvs_copy"
 """A column of each view that numbers equal rows: CONCURRENTLY needs a unique index, so no two equal rows."""
+
+numbers = itertools.count()
+"""Numbers the schemas of this process's server."""
 
 
 class Postgres(Adapter):
@@ -84,9 +89,9 @@ class Postgres(Adapter):
             raise EngineError(str(error)) from error
 
     def __init__(self) -> None:
-        self._connection = psycopg.connect(_address(), autocommit=True, prepare_threshold=None)
-        self._schema = f"dvs{self._connection.info.backend_pid}"
-        self._run(f"CREATE SCHEMA {self._schema}", f"SET search_path = {self._schema}")
+        self._schema = f"dvs{next(numbers)}"
+        self._connection = self._connected()
+        self._run(f"CREATE SCHEMA {self._schema}")
         self._filled: set[str] = set()
 
     def create_table(self, table: Table, sql: str) -> None:
@@ -144,6 +149,13 @@ class Postgres(Adapter):
         """Returns PostgreSQL's own answer to a query."""
         return self._select(f"({query}) AS q", columns)
 
+    def restart(self) -> None:
+        """Kills the server and starts it again: it recovers what was committed, as after a crash."""
+        self._connection.close()
+        _server().kill()
+        _server().start()
+        self._connection = self._connected()
+
     def interrupt(self) -> None:
         """Ends the query under way."""
         self._connection.cancel()
@@ -152,6 +164,10 @@ class Postgres(Adapter):
         """Drops the schema."""
         self._run(f"DROP SCHEMA {self._schema} CASCADE")
         self._connection.close()
+
+    def _connected(self) -> psycopg.Connection:
+        options = f"-c search_path={self._schema}"
+        return psycopg.connect(_server().address, autocommit=True, prepare_threshold=None, options=options)
 
     def _define(self, *texts: str) -> None:
         try:
@@ -170,8 +186,8 @@ class Postgres(Adapter):
 
 
 @cache
-def _address() -> str:
-    """The address of the server of this process, started on first use."""
+def _server() -> Server:
+    """The server of this process, started on first use."""
     running = ExitStack()
     atexit.register(running.close)
-    return running.enter_context(started()).address
+    return running.enter_context(started())

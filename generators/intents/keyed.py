@@ -37,7 +37,7 @@ class Keyed:
     """A table with a primary key over its first `width` columns, and the rows that it has after the acts.
 
     `rows`: by number; None is the row with a NULL in its key. Of a key of two columns, two rows have the same
-    first one. `free`: the next key that no row has had. It is never used again, because an engine's limits may
+    first one. `free`: the next key that no row has had. None is used again, because an engine's limits may
     take out the statement by which the row left that has it.
     """
 

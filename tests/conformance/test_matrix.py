@@ -14,9 +14,10 @@ from campaign.pytest_plugin import AdapterConformance
 from engines.adapter import Adapter, Capabilities
 from engines.errors import EngineError
 from engines.others.db_ivm import DbIvm
-from engines.others.duckdb_views import DuckDb
+from engines.others.duckdb_views import DuckDb, DuckDbFile
 from engines.others.flink import LIMITS, Flink, gap
 from engines.others.lancedb_views import LanceDb
+from engines.others.mariadb import MariaDb
 from engines.others.pathway_tables import Pathway
 from engines.others.postgres import Postgres
 from engines.others.sail import Sail
@@ -47,6 +48,11 @@ class Sampled(AdapterConformance):
 @needs(Postgres)
 class TestPostgres(Sampled):
     adapter = Postgres
+
+
+@needs(MariaDb)
+class TestMariaDb(Sampled):
+    adapter = MariaDb
 
 
 @needs(Trickle)
@@ -103,6 +109,11 @@ class TestFlink(Sampled):
 @needs(DuckDb)
 class TestDuckDb(Sampled):
     adapter = DuckDb
+
+
+@needs(DuckDbFile)
+class TestDuckDbFile(Sampled):
+    adapter = DuckDbFile
 
 
 @needs(Sqlite)

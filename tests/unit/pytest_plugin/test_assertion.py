@@ -11,9 +11,10 @@ from hypothesis import Phase, given, settings, strategies as st
 from campaign.pytest_plugin import DelayedViewViolated, assert_delayed_view_semantics
 from campaign.pytest_plugin.conformance import AdapterConformance
 from campaign.pytest_plugin.scenarios import counted
-from engines.adapter import Adapter, Capabilities, Transaction, Unsupported
-from tests.unit.engines.sample import Recomputing, shop
+from engines.adapter import Adapter, Capabilities, Notes, Transaction, Unsupported
+from tests.unit.engines.sample import Recomputing, lane, shop
 from tests.unit.engines.test_adapter_tier import Boasting, Breaking, Dialectal, Forgetful, Losing, Refusing
+from tests.unit.engines.test_rollbacks import SeesThem
 from workload.limits import Limits
 from workload.outcomes.results import OutcomeClass
 from workload.scenario import DynamicTable, Scenario
@@ -132,6 +133,18 @@ def test_hypothesis_shrinks_by_itself() -> None:
     assert len(tried) < 20
 
 
+class Forgets(Recomputing):
+    """Loses its queries when it is opened again, and does not refresh what it does not know."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(dialect=Dialect.DUCKDB, limits=Limits(restarts=True))
+
+    def restart(self) -> None:
+        self.queries.clear()
+
+    def refresh(self, table: str, timestamp: int) -> Notes | None:
+        return super().refresh(table, timestamp) if table in self.queries else None
+
+
 def suite(engine: type[Adapter]) -> AdapterConformance:
     """The conformance tests of an engine, to be called one by one."""
 
@@ -150,6 +163,15 @@ def test_the_conformance_class_bites() -> None:
         suite(Losing).test_every_statement_it_claims_does_what_the_oracle_computes("insert")
     with pytest.raises(AssertionError):
         suite(Boasting).test_random_scenarios_pass()
+
+
+@pytest.mark.parametrize("engine", [Forgets, SeesThem])
+def test_the_conformance_class_restarts_and_rolls_back(engine: type[Adapter]) -> None:
+    """Both engines are right as long as nobody restarts them, or rolls a transaction back."""
+    assert lane(engine).judge(shop()).outcome is OutcomeClass.PASSED
+    with pytest.raises(AssertionError):
+        suite(engine).test_restarts_and_rollbacks_leave_no_trace()
+    suite(Recomputing).test_restarts_and_rollbacks_leave_no_trace()
 
 
 def test_the_conformance_class_asks_for_what_is_claimed_alone() -> None:
