@@ -167,11 +167,13 @@ def without(scenario: Scenario, reasons: Mapping[str, str], limits: Limits) -> S
     }
     for step in scenario.steps:
         match step:
-            case Commit(at, statements, rolled_back=rolled_back):
+            case Commit(at, statements):
                 supported = tuple(s for s in statements if _supported(s, tables, limits, commits))
                 if supported:
                     commits.add(at)
-                    steps.append(Commit(at, supported, rolled_back=rolled_back and limits.rollbacks))
+                    undone = step.rolled_back and limits.rollbacks
+                    # The calls of an engine with limits are its own: no other process works between them.
+                    steps.append(replace(step, statements=supported, meanwhile=None, rolled_back=undone))
                     if limits.timestamps is Timestamps.COMMIT:
                         steps.extend(
                             Refresh(at + i, name, at, restarts.get((at + i, name)))
@@ -183,10 +185,10 @@ def without(scenario: Scenario, reasons: Mapping[str, str], limits: Limits) -> S
                 created = _created(created, defining, scenario)
             case Refresh():
                 steps.extend(() if step.table in reasons else _refresh(step, limits))
-            case Read(at, reader, read):
-                names = tuple(name for name in read if name not in reasons and name not in missing)
+            case Read():
+                names = tuple(name for name in step.tables if name not in reasons and name not in missing)
                 if names:
-                    steps.append(Read(at, reader, names))
+                    steps.append(replace(step, tables=names))
             case _:
                 assert_never(step)
     for before, after in pairwise(steps):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from workload.dml import Delete, Dml, Insert, Merge, Overwrite, Replace, Restore, Update, WithRows
 from workload.limits import Limits, Timestamps
 from workload.query import Call, ColumnRef, Expr, Literal, Verbatim
-from workload.scenario import Commit, Create, Definition, Drop, DynamicTable, Refresh, Scenario, Step
+from workload.scenario import Commit, Create, Definition, DynamicTable, Refresh, Scenario, Step
 from workload.schema import NO_PROMISES, Column, Promises, Table
 from workload.types import BOOLEAN, INT, Value
 
@@ -235,13 +235,8 @@ def _apart(scenario: Scenario, limits: Limits) -> Scenario:
 
 def _stretched(scenario: Scenario, factor: int) -> Scenario:
     def later(step: Step) -> Step:
-        match step:
-            case Refresh(at, table, timestamp, killed):
-                return Refresh(at * factor, table, timestamp * factor, killed)
-            case Commit() | Create() | Drop():
-                return replace(step, at=step.at * factor)
-            case _:
-                return replace(step, at=step.at * factor)
+        moved = replace(step, at=step.at * factor)
+        return replace(moved, timestamp=moved.timestamp * factor) if isinstance(moved, Refresh) else moved
 
     def lagging(definition: Definition) -> Definition:
         if isinstance(definition, DynamicTable) and definition.target_lag is not None:
