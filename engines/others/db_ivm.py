@@ -100,7 +100,7 @@ def _block(select: ir.Select, columns: Columns) -> Plan:
 
 def _of_group(expr: ir.Expr, keys: list[ir.Expr]) -> list[Any]:
     match expr:
-        case ir.Aggregate(function, arg, False) if function.value in AGGREGATES:
+        case ir.Aggregate(function, arg, False) if function.value in AGGREGATES and not expr.extra:
             summed = function in (ir.AggregateFunction.SUM, ir.AggregateFunction.AVG)
             if arg is not None and summed and arg.type.kind is not Kind.INT:
                 raise Gap("sums that may be inexact")
