@@ -18,7 +18,8 @@ from engines.others.duckdb_views import DuckDb, DuckDbFile
 from engines.others.flink import LIMITS, Flink, gap
 from engines.others.lancedb_views import LanceDb
 from engines.others.mariadb import MariaDb
-from engines.others.pathway_tables import Pathway
+from engines.others.pathway.tables import Pathway
+from engines.others.pipelines import Pipelines
 from engines.others.postgres import Postgres
 from engines.others.sail import Sail
 from engines.others.sqlite import Sqlite, SqliteTriggers
@@ -129,6 +130,11 @@ class TestSqliteTriggers(Sampled):
 @needs(Sail)
 class TestSail(Sampled):
     adapter = Sail
+
+
+@needs(Pipelines)
+class TestPipelines(Sampled):
+    adapter = Pipelines
 
 
 @needs(Zql)

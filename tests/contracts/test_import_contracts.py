@@ -97,7 +97,7 @@ OF_ENGINES = {
     "turso": "engines.others.turso",
     "trickle": "engines.others.trickle",
     "lancedb": "engines.others.lancedb_views",
-    "pathway": "engines.others.pathway_queries",
+    "pathway": "engines.others.pathway.queries",
     "pysail": "engines.others.sail",
     "grpc_status": "engines.others.sail",
     "py4j": "engines.others.flink_cluster",

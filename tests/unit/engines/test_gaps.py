@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from engines.others import db_ivm, lancedb_views, pathway_queries, tanstack_db, trickle, zql_queries
+from engines.others import db_ivm, lancedb_views, tanstack_db, trickle, zql_queries
+from engines.others.pathway import queries as pathway_queries
 from tests.ir import agg, columns, named, select, table
 from workload.query import Query
 from workload.types import INT

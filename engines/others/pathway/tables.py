@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
 from engines.errors import shown
 from engines.others.base_tables import BaseTables
-from engines.others.pathway_queries import Built, gap, library, query_table
+from engines.others.pathway.queries import Built, gap, library, query_table
 from workload import query as ir
 from workload.limits import Limits
 from workload.operators import Operator

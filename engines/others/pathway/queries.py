@@ -1,6 +1,6 @@
 """Queries as tables of Pathway, which are built by calls; and what of a query the adapter does not tell it.
 
-`engines.others.pathway_tables` declares `gap` among its limits.
+`engines.others.pathway.tables` declares `gap` among its limits.
 """
 
 from __future__ import annotations

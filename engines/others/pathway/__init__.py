@@ -1,0 +1,1 @@
+"""Pathway's tables: the adapter, and its translation of queries."""
