@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import re
 import socket
 from collections.abc import Iterable, Sequence
@@ -13,6 +14,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from dynamic_tables.errors import SessionError
+from dynamic_tables.session.java import find_java
 from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
 from engines.errors import EngineError, shown
 from engines.rows import rows_of
@@ -58,10 +61,13 @@ class Pipelines(Adapter):
 
     @classmethod
     def ready(cls) -> None:
-        """Checks that what Spark Connect needs is installed. Raises EngineError."""
-        missing = [name for name in ("grpc_status", "pandas") if find_spec(name) is None]
-        if missing:
+        """Checks that what Spark Connect needs is installed, and a Java. Raises EngineError."""
+        if any(find_spec(name) is None for name in ("grpc_status", "pandas")):
             raise EngineError("pipelines need Spark Connect; pip install 'dvs-harness[pipelines]'")
+        try:
+            find_java(os.environ)
+        except SessionError as error:
+            raise EngineError(f"pipelines need a Java: {error}") from error
 
     def __init__(self) -> None:
         self._spark = _session()
@@ -173,8 +179,8 @@ def _program() -> Program:
         stop="KILL",
         make=lambda folder: ("true",),
         serve=lambda folder, port: (
-            submit, "--class", SERVER, "--master", "local[1]",
-            *settings, "--conf", f"spark.sql.warehouse.dir={folder / 'tables'}",
+            "env", f"JAVA_HOME={find_java(os.environ).home}", submit, "--class", SERVER,
+            "--master", "local[1]", *settings, "--conf", f"spark.sql.warehouse.dir={folder / 'tables'}",
             "--conf", f"spark.connect.grpc.binding.port={port}",
             "--conf", "spark.connect.grpc.binding.address=127.0.0.1", "spark-internal",
         ),
