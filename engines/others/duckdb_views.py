@@ -108,7 +108,7 @@ class DuckDb(Adapter):
 
 
 class DuckDbFile(DuckDb):
-    """A database in a file, which is closed and opened again between refreshes: half as fast."""
+    """A database in a file, which is closed and opened again between refreshes; slower than one in memory."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         dialect=Dialect.DUCKDB, limits=Limits(drops=True, failures=True, restarts=True, rollbacks=True)

@@ -40,11 +40,12 @@ SETTINGS = (
 )
 
 START_S = 300.0
-"""Seconds that the server may take to start: 10 on an idle machine, a minute on a busy one."""
+"""Seconds that the server may take to start: 17 on an idle machine, a minute on a busy one."""
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 ALL_ROWS = re.compile(r"^DELETE FROM (\S+)$")
+"""The text of a statement that takes all rows away, with the name of the table."""
 
 FAILED = "Run is FAILED"
 """How the message of the last event of a run begins where a view could not be computed."""
