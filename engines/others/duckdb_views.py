@@ -1,7 +1,8 @@
 """DuckDB with its optimizer: the adapters `duckdb`, whose tables are computed anew, and `duckdb_file`.
 
 The oracle computes without the optimizer, and so does this adapter's own third vote: a difference is a bug of
-the optimizer.
+the optimizer. Tables are computed and read by statements that are prepared once, as clients prepare them: a
+plan that does not know of a later change is a difference, too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from itertools import count
 from typing import ClassVar
 
 import duckdb
@@ -35,6 +37,8 @@ class DuckDb(Adapter):
     def __init__(self) -> None:
         self._database = self._opened()
         self._db = self._database.connection
+        self._prepared: dict[str, str] = {}
+        self._numbers = count()
 
     def create_table(self, table: Table, sql: str) -> None:
         """Creates a base table."""
@@ -66,8 +70,8 @@ class DuckDb(Adapter):
     def refresh(self, table: str, timestamp: int) -> None:
         """Computes a table in full. Raises RefreshFailed."""
         try:
-            # By the view: a text is parsed each time that it runs, which takes longer than so few rows.
-            self._db.execute(f"BEGIN; DELETE FROM {table}; INSERT INTO {table} FROM {_view(table)}; COMMIT")
+            insert = self._as_prepared(f"INSERT INTO {table} FROM {_view(table)}")
+            self._db.execute(f"BEGIN; DELETE FROM {table}; {insert}; COMMIT")
         except duckdb.Error as error:
             with suppress(duckdb.Error):
                 self._db.execute("ROLLBACK")
@@ -75,7 +79,7 @@ class DuckDb(Adapter):
 
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns the rows of a table, cast to the types of the definition where it has others."""
-        found = self._db.execute(f"FROM {name}")
+        found = self._db.execute(self._as_prepared(f"FROM {name}"))
         types = [str(each[1]) for each in found.description]
         rows = found.fetchall()
         return rows if types == [_shown_type(each) for each in columns] else self._select(name, columns)
@@ -95,6 +99,15 @@ class DuckDb(Adapter):
 
     def _opened(self) -> Database:
         return Database()
+
+    def _as_prepared(self, text: str) -> str:
+        """The text that runs a statement, which is prepared when it is first asked for."""
+        name = self._prepared.get(text)
+        if name is None:
+            name = f"prepared_{next(self._numbers)}"
+            self._db.execute(f"PREPARE {name} AS {text}")
+            self._prepared[text] = name
+        return f"EXECUTE {name}"
 
     def _select(self, relation: str, columns: Sequence[Column]) -> list[Row]:
         items = cast_items(columns, Dialect.DUCKDB)
@@ -117,6 +130,8 @@ class DuckDbFile(DuckDb):
     def restart(self) -> None:
         """Closes the file, which writes all that its log holds, and opens it again."""
         self._database.reopen()
+        # A new process has prepared nothing.
+        self._prepared.clear()
 
     def close(self) -> None:
         """Closes the database and removes its file."""

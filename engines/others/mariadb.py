@@ -1,6 +1,7 @@
 """MariaDB, whose tables are computed anew: the adapter `mariadb`, the world of the dialect MYSQL.
 
-It has no materialized views, so only dialects and its own computation can differ.
+It has no materialized views, so only dialects and its own computation can differ. Tables are read by
+statements that are prepared once, as clients prepare them.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ class MariaDb(Adapter):
             f"USE {self._database}",
         )
         self._queries: dict[str, str] = {}
+        self._prepared: set[str] = set()
 
     def create_table(self, table: Table, sql: str) -> None:
         """Creates a base table."""
@@ -115,7 +117,10 @@ class MariaDb(Adapter):
 
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns the rows of a table or view."""
-        return typed_rows(self._run(f"SELECT * FROM {name}"), columns)
+        if name not in self._prepared:
+            self._run(f"PREPARE rows_of_{name} FROM 'SELECT * FROM {name}'")
+            self._prepared.add(name)
+        return typed_rows(self._run(f"EXECUTE rows_of_{name}"), columns)
 
     def restart(self) -> None:
         """Kills the server and starts it again: it recovers what was committed, as after a crash."""
@@ -123,6 +128,7 @@ class MariaDb(Adapter):
         _server().kill()
         _server().start()
         self._connection = self._connected()
+        self._prepared.clear()
         self._run(f"USE {self._database}")
 
     def close(self) -> None:

@@ -1,9 +1,13 @@
-"""PostgreSQL's materialized views: the adapter `postgres`. REFRESH .. CONCURRENTLY applies the changes."""
+"""PostgreSQL's materialized views: the adapter `postgres`. REFRESH .. CONCURRENTLY applies the changes.
+
+The views are read by statements that are prepared once, as clients prepare them.
+"""
 
 from __future__ import annotations
 
 import atexit
 import itertools
+import sys
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from functools import cache
@@ -70,6 +74,9 @@ LIMITS = Limits(
 
 COPY = "dvs_copy"
 """A column of each view that numbers equal rows: CONCURRENTLY needs a unique index, so no two equal rows."""
+
+NEVER_UNASKED = sys.maxsize
+"""After how many runs of one text the driver prepares it by itself."""
 
 numbers = itertools.count()
 """Numbers the schemas of this process's server."""
@@ -143,7 +150,7 @@ class Postgres(Adapter):
 
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns the rows of a table or view, cast to the types of the definition."""
-        return self._select(name, columns)
+        return self._select(name, columns, prepare=True)
 
     def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns PostgreSQL's own answer to a query."""
@@ -167,7 +174,9 @@ class Postgres(Adapter):
 
     def _connected(self) -> psycopg.Connection:
         options = f"-c search_path={self._schema}"
-        return psycopg.connect(_server().address, autocommit=True, prepare_threshold=None, options=options)
+        return psycopg.connect(
+            _server().address, autocommit=True, prepare_threshold=NEVER_UNASKED, options=options
+        )
 
     def _define(self, *texts: str) -> None:
         try:
@@ -176,9 +185,9 @@ class Postgres(Adapter):
         except psycopg.Error as error:
             raise Unsupported(shown(error)) from error
 
-    def _select(self, relation: str, columns: Sequence[Column]) -> list[Row]:
+    def _select(self, relation: str, columns: Sequence[Column], *, prepare: bool = False) -> list[Row]:
         items = cast_items(columns, Dialect.POSTGRES)
-        return self._connection.execute(f"SELECT {items} FROM {relation}").fetchall()
+        return self._connection.execute(f"SELECT {items} FROM {relation}", prepare=prepare).fetchall()
 
     def _run(self, *texts: str) -> None:
         for text in texts:

@@ -11,7 +11,7 @@ from typing import ClassVar
 import pytest
 
 from campaign.pytest_plugin import AdapterConformance
-from engines.adapter import Adapter, Capabilities
+from engines.adapter import Adapter, Capabilities, Transaction
 from engines.errors import EngineError
 from engines.others.db_ivm import DbIvm
 from engines.others.duckdb_views import DuckDb, DuckDbFile
@@ -26,8 +26,13 @@ from engines.others.sqlite import Sqlite, SqliteTriggers
 from engines.others.tanstack_db import TanstackDb
 from engines.others.trickle import Trickle
 from engines.others.zql import Zql
+from tests.ir import columns, named, select, table
 from workload import query as ir
-from workload.sql import Dialect
+from workload.dml import Insert
+from workload.scenario import DynamicTable
+from workload.schema import Table
+from workload.sql import Dialect, create_table_text, render_query
+from workload.types import INT, STRING, Row
 
 
 def needs(adapter: type[Adapter]) -> pytest.MarkDecorator:
@@ -140,3 +145,39 @@ class TestPipelines(Sampled):
 @needs(Zql)
 class TestZql(Sampled):
     adapter = Zql
+
+
+@pytest.mark.parametrize(
+    "adapter", [DuckDb, DuckDbFile, *(pytest.param(each, marks=needs(each)) for each in (Postgres, MariaDb))]
+)
+def test_a_prepared_plan_knows_what_changed_since(adapter: type[Adapter]) -> None:
+    """Contents are read by prepared statements: of a changed table, and of another one of the same name."""
+    engine, dialect = adapter(), adapter.capabilities.dialect
+    numbers, names = table("n", k=INT), table("s", k=INT, t=STRING)
+
+    def commit(at: int, of: Table, row: Row) -> None:
+        engine.commit(Transaction(at, (Insert(of.name, (row,)),), {of.name: of}, dialect))
+
+    def created_over(source: Table) -> DynamicTable:
+        view = DynamicTable("d", select(dict(columns(source)), named(source.name)))
+        engine.create_dynamic_table(view, render_query(view.query, dialect))
+        return view
+
+    def refreshed(at: int, source: Table) -> list[Row]:
+        engine.refresh("d", at)
+        return sorted(tuple(row) for row in engine.rows("d", source.columns))
+
+    for each in (numbers, names):
+        engine.create_table(each, create_table_text(each, dialect))
+    view = created_over(numbers)
+    assert refreshed(1, numbers) == []
+    commit(2, numbers, (7,))
+    assert refreshed(3, numbers) == [(7,)]
+    commit(4, names, (1, "a"))
+    engine.drop(view)
+    created_over(names)
+    assert refreshed(5, names) == [(1, "a")]
+    engine.restart() if adapter.capabilities.limits.restarts else None
+    commit(6, names, (2, "b"))
+    assert refreshed(7, names) == [(1, "a"), (2, "b")]
+    engine.close()
