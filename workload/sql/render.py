@@ -159,13 +159,29 @@ def render_relation(relation: ir.Relation, dialect: Dialect) -> str:
             right_text = render_relation(right, dialect)
             if isinstance(right, ir.Join | ir.Exploded):
                 right_text = f"({right_text})"
-            condition = "" if on is None else f" ON {render_expr(on, dialect)}"
+            condition = "" if on is None else f" ON {_condition(on, dialect)}"
             return f"{render_relation(left, dialect)} {kind.value} {right_text}{condition}"
         case ir.Exploded(inner, array, _, _, _):
             texts = render_relation(inner, dialect), render_expr(array, dialect)
             return _exploded(relation, *texts, dialect)
         case _:
             assert_never(relation)
+
+
+def _condition(expr: ir.Expr, dialect: Dialect) -> str:
+    """The text of a condition of ON, whose equalities stand side by side, as people write them.
+
+    To Turso an equality in parentheses is none, so it refuses the join.
+    """
+
+    def part(each: ir.Expr) -> str:
+        match each:
+            case ir.Call("eq", (one, two)):
+                return f"{render_expr(one, dialect)} = {render_expr(two, dialect)}"
+            case _:
+                return render_expr(each, dialect)
+
+    return " AND ".join(map(part, ir.conjuncts(expr)))
 
 
 def _exploded(node: ir.Exploded, relation: str, array: str, dialect: Dialect) -> str:

@@ -172,17 +172,17 @@ QUERIES: list[tuple[Query, str]] = [
     (select({"n": count_star()}, named("customer"), group_by=[]), "SELECT COUNT(*) AS n FROM customer"),
     (
         select({"k": c["k"]}, join(JoinKind.LEFT, customers, orders, on_k)),
-        "SELECT c.k AS k FROM customer AS c LEFT JOIN purchase AS o ON (c.k = o.k)",
+        "SELECT c.k AS k FROM customer AS c LEFT JOIN purchase AS o ON c.k = o.k",
     ),
     (
         select({"k": c["k"]}, join(JoinKind.CROSS, join(JoinKind.FULL, customers, orders, on_k), named("t"))),
-        "SELECT c.k AS k FROM customer AS c FULL JOIN purchase AS o ON (c.k = o.k) CROSS JOIN t",
+        "SELECT c.k AS k FROM customer AS c FULL JOIN purchase AS o ON c.k = o.k CROSS JOIN t",
     ),
     (
         select(
             {"k": c["k"]}, join(JoinKind.CROSS, named("t"), join(JoinKind.INNER, customers, orders, on_k))
         ),
-        "SELECT c.k AS k FROM t CROSS JOIN (customer AS c INNER JOIN purchase AS o ON (c.k = o.k))",
+        "SELECT c.k AS k FROM t CROSS JOIN (customer AS c INNER JOIN purchase AS o ON c.k = o.k)",
     ),
     (
         select({"k": col("d", "k", INT)}, derived(KEYS, "d")),
