@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from engines.others import db_ivm, lancedb_views, tanstack_db, trickle, zql_queries
+from engines.others import db_ivm, lancedb_views, tanstack_db, trickle, turso, zql_queries
 from engines.others.pathway import queries as pathway_queries
-from tests.ir import agg, columns, named, select, table
-from workload.query import Query
-from workload.types import INT
+from tests.ir import agg, call, columns, count_star, derived, join, named, select, table
+from workload.query import Call, JoinKind, Query
+from workload.sql import Dialect, render_query
+from workload.types import BIGINT, INT
 
 TRANSLATE = (db_ivm, lancedb_views, pathway_queries, tanstack_db, trickle, zql_queries)
 
@@ -32,3 +33,48 @@ def test_a_count_of_two_columns_is_no_count_of_the_first(gap: Callable[[Query], 
 
 def test_a_count_of_one_column_is_translated() -> None:
     assert db_ivm.gap(counted("v")) is None
+
+
+def joined(condition: Call) -> Query:
+    """A self join on a condition."""
+    return select({"k": columns(R)["k"]}, join(JoinKind.INNER, named("r"), named("r", "s"), condition))
+
+
+def equal(name: str) -> Call:
+    return call("eq", columns(R)[name], columns(R, "s")[name])
+
+
+def below(name: str, value: int) -> Call:
+    return call("lt", columns(R)[name], value)
+
+
+COUNTS_COLUMNS = table("q", k=INT, n=BIGINT)
+COUNTS = select({"k": columns(R)["k"], "n": count_star()}, named("r"), group_by=[columns(R)["k"]])
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        (joined(equal("k")), None),
+        (joined(call("and", equal("k"), equal("v"))), None),
+        (joined(call("and", equal("k"), below("v", 3))), "a join on more than equalities of columns"),
+        (select({"k": columns(R)["k"]}, named("r"), where=below("k", 3)), None),
+        (
+            select({"k": columns(R)["k"]}, named("r"), where=below("k", -3)),
+            "a condition with NOT, IS or a negative number",
+        ),
+        (select({"m": columns(COUNTS_COLUMNS, "q")["n"]}, derived(COUNTS, "q")), None),
+        (
+            select({"n": count_star()}, derived(COUNTS, "q"), group_by=[columns(COUNTS_COLUMNS, "q")["n"]]),
+            "a column named by a sub-query, outside of the list of SELECT",
+        ),
+    ],
+)
+def test_what_turso_refuses_as_a_view_is_a_gap(query: Query, reason: str | None) -> None:
+    assert turso.gap(query) == reason
+
+
+def test_equalities_of_a_join_stand_side_by_side() -> None:
+    """To Turso an equality in parentheses is none: it refused nearly every join that the harness wrote."""
+    text = render_query(joined(call("and", equal("k"), equal("v"))), Dialect.SQLITE)
+    assert text == "SELECT r.k AS k FROM r INNER JOIN r AS s ON r.k = s.k AND r.v = s.v"
