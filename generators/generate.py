@@ -75,8 +75,9 @@ def generate(
     if profile.limits == NO_LIMITS:
         disturbed = with_other_processes(choices, scenario, profile.concurrent_percent)
         styled = with_styles(choices, disturbed, profile.styled_percent)
-        again = with_recreations(choices, styled, profile.recreated_percent, may_replace=True)
-        return with_passing_time(choices, again, profile.timed_percent)
+        # Before the recreations: what reads a replaced definition keeps its condition on the current time.
+        timed = with_passing_time(choices, styled, profile.timed_percent)
+        return with_recreations(choices, timed, profile.recreated_percent, may_replace=True)
     for _ in range(ATTEMPTS):
         shaped, reasons = with_reasons(scenario, profile.limits, cut)
         if any(table.name not in reasons for table in shaped.dynamic_tables):

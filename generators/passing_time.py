@@ -99,7 +99,9 @@ def _with_condition(choices: Choices, select: ir.Select, read: Read, times: Sequ
     if select.group_by and choices.chance(30):
         newest = ir.Aggregate(ir.AggregateFunction.MAX, column, False, column.type)
         return replace(select, having=ir.both(select.having, _condition(choices, newest, read, times)))
-    if select.qualify is not None and select.group_by is None and choices.chance(50):
+    # What QUALIFY reads beside the shown columns would not be in the order of the rows (`workload.windows`).
+    shown = any(item.expr == column for item in select.items)
+    if select.qualify is not None and select.group_by is None and shown and choices.chance(50):
         return replace(select, qualify=ir.both(select.qualify, condition))
     return replace(select, where=ir.both(select.where, condition))
 
