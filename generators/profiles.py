@@ -19,7 +19,7 @@ from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator
 from workload.types import DRAWN
 
-GENERATOR_VERSION = 43
+GENERATOR_VERSION = 44
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
 
 DRAWS_VERSION = 40
@@ -154,6 +154,7 @@ INTENT_NAMES = (
     "value of one row",
     "first rows of each",
     "story of a key",
+    "first of each key",
 )
 """The intents that every campaign must have run: those known from bug reports of incremental engines."""
 

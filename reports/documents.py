@@ -428,7 +428,8 @@ class ProofDocument(TypedDict):
     """A definition without a bound on rows. `outcome`: proved, refuted, not expressible or unknown, and why.
 
     `formulas`: how many of the `cases` a solver decided. `not_compared`: why first contents were not compared
-    with the meaning of the query. `road`, `check`, `world`: of a refutation.
+    with the meaning of the query; `not_shown`: why changes from the contents are not expressible. `road`,
+    `check`, `world`: of a refutation.
     """
 
     name: str
@@ -436,6 +437,7 @@ class ProofDocument(TypedDict):
     outcome: str
     reason: str
     not_compared: str
+    not_shown: str
     domain: str
     roads: Sequence[str]
     cases: int

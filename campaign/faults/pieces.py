@@ -75,6 +75,14 @@ def recomputed(
     return nodes.Project(plan, tuple((c.name, changed.get(c.name, c)) for c in outputs))
 
 
+def with_nodes(plan: nodes.Plan, change: Callable[[nodes.Plan], nodes.Plan]) -> nodes.Plan:
+    """The plan with `change` of every node, the lowest ones first."""
+    done: dict[int, nodes.Plan] = {}
+    for node in nodes.children_first(plan):
+        done[id(node)] = change(nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node))))
+    return done[id(plan)]
+
+
 def rewritten(plan: nodes.Plan, change: Callable[[Fn], Expr]) -> nodes.Plan:
     """The plan with `change` of every function call in its projections and conditions, innermost first."""
     done: dict[int, nodes.Plan] = {}

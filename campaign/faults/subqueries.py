@@ -6,7 +6,7 @@ from functools import partial
 
 from campaign.faults.fault import rule_fault
 from campaign.faults.pieces import inserts
-from dynamic_tables.differentiate import inner_join, linear, mark, outer_join
+from dynamic_tables.differentiate import inner_join, linear, outer_join, semi_join
 from dynamic_tables.differentiate.differentiation import At, Differentiation
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.differentiate.outer_join import both_ends
@@ -31,28 +31,28 @@ from workload.outcomes.results import Check
 
 def marks_of_changed_rows(node: Mark, want_ids: bool, d: Differentiation) -> Plan:
     """EXISTS under OR is computed for changed rows alone: a match that comes or goes changes nothing."""
-    return mark.marked_rows(node, d.delta(node.left, want_ids), d.state(node.right, At.T1, False))
+    return semi_join.marked_rows(node, d.delta(node.left, want_ids), d.state(node.right, At.T1, False))
 
 
 def marks_in_the_past(node: Mark, want_ids: bool, d: Differentiation) -> Plan:
     """A changed row gets the mark that it had at t0, as long as no other row is marked anew."""
     rows = SemiJoin(d.state(node.left, At.T0, want_ids), d.delta(node.right, False), node.on)
-    changed = mark.marked_rows(node, d.delta(node.left, want_ids), d.state(node.right, At.T0, False))
-    ends = both_ends(lambda at: mark.marked_rows(node, rows, d.state(node.right, at, False)))
+    changed = semi_join.marked_rows(node, d.delta(node.left, want_ids), d.state(node.right, At.T0, False))
+    ends = both_ends(lambda at: semi_join.marked_rows(node, rows, d.state(node.right, at, False)))
     return UnionAll((changed, ends))
 
 
 def matches_only_come(node: Mark, want_ids: bool, d: Differentiation) -> Plan:
     """A mark is computed anew where a match comes, not where the last one goes."""
     rows = SemiJoin(d.state(node.left, At.T0, want_ids), inserts(d.delta(node.right, False)), node.on)
-    changed = mark.marked_rows(node, d.delta(node.left, want_ids), d.state(node.right, At.T1, False))
-    ends = both_ends(lambda at: mark.marked_rows(node, rows, d.state(node.right, at, False)))
+    changed = semi_join.marked_rows(node, d.delta(node.left, want_ids), d.state(node.right, At.T1, False))
+    ends = both_ends(lambda at: semi_join.marked_rows(node, rows, d.state(node.right, at, False)))
     return UnionAll((changed, ends))
 
 
 def marks_as_conditions(node: Mark, want_ids: bool, d: Differentiation) -> Plan:
     """EXISTS under OR or CASE is taken for a condition of its own: only the members are maintained."""
-    return Filter(mark.delta_mark(node, want_ids, d), Col(node.name, BOOLEAN))
+    return Filter(semi_join.delta_mark(node, want_ids, d), Col(node.name, BOOLEAN))
 
 
 def or_as_union_all(node: Filter, want_ids: bool, d: Differentiation) -> Plan:

@@ -6,15 +6,27 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, wraps
 
-from campaign.faults.fault import rule_fault
-from campaign.faults.pieces import all_of, among, deletes, equal, ids, inserts, without_id
+from campaign.faults.fault import in_rules, part_fault, rule_fault
+from campaign.faults.pieces import all_of, among, deletes, equal, ids, inserts, with_nodes, without_id
 from dynamic_tables.differentiate import linear, window_tail
 from dynamic_tables.differentiate.differentiation import At, Differentiation
 from dynamic_tables.differentiate.grouping import affected_keys, only_groups
 from dynamic_tables.differentiate.outer_join import both_ends
 from dynamic_tables.differentiate.window import delta_window, windowed
+from dynamic_tables.differentiate.window_first import AGAIN, GONE, PLACE, STORED, Firsts, delta_of_firsts
 from dynamic_tables.plan import nodes
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Lit, Win, replace_columns, walk
+from dynamic_tables.plan.expressions import (
+    FALSE,
+    Agg,
+    Col,
+    Expr,
+    Lit,
+    SortKey,
+    Win,
+    boolean,
+    replace_columns,
+    walk,
+)
 from dynamic_tables.plan.types import BOOLEAN
 from workload.outcomes.results import Check
 
@@ -149,12 +161,7 @@ def _with_starts(
             )
             return change(plan) if starts and isinstance(plan, nodes.Aggregate) else plan
 
-        done: dict[int, nodes.Plan] = {}
-        for each in nodes.children_first(whole):
-            done[id(each)] = changed(
-                nodes.rebuilt(each, tuple(done[id(child)] for child in nodes.children(each)))
-            )
-        return done[id(whole)]
+        return with_nodes(whole, changed)
 
     return delta
 
@@ -192,7 +199,47 @@ def tail_begun_anew(node: nodes.Window, want_ids: bool, d: Differentiation) -> n
     )
 
 
+def _with_firsts(
+    change: Callable[[nodes.Plan], nodes.Plan],
+) -> Callable[[nodes.BoundQuery, Firsts, Differentiation], nodes.Plan]:
+    """The changes of first rows, with `change` of every node of their plan."""
+
+    @wraps(change)
+    def changes(query: nodes.BoundQuery, firsts: Firsts, d: Differentiation) -> nodes.Plan:
+        return with_nodes(delta_of_firsts(query, firsts, d), change)
+
+    return changes
+
+
+def nobody_moves_up(node: nodes.Plan) -> nodes.Plan:
+    """A partition whose first row is gone, and that has no better new row, is not read again."""
+    again = isinstance(node, nodes.Filter) and node.predicate == Col(AGAIN, BOOLEAN)
+    return replace(node, predicate=FALSE) if again and isinstance(node, nodes.Filter) else node
+
+
+def new_before_stored(node: nodes.Plan) -> nodes.Plan:
+    """A new row is taken for the first one, also where the stored row comes before it."""
+    if not _ranks(node) or not isinstance(node, nodes.Window):
+        return node
+    (name, call), *_ = node.calls
+    return replace(node, calls=((name, replace(call, order=(SortKey(Col(STORED, BOOLEAN)), *call.order))),))
+
+
+def place_of_gone_forgotten(node: nodes.Plan) -> nodes.Plan:
+    """A row that is gone holds no place: any new row follows it, also where others come before that one."""
+    if not _ranks(node) or not isinstance(node, nodes.Window):
+        return node
+    (name, call), *_ = node.calls
+    gone = boolean("and", Col(GONE, BOOLEAN), Col(STORED, BOOLEAN))
+    return replace(node, calls=((name, replace(call, order=(SortKey(gone), *call.order))),))
+
+
+def _ranks(node: nodes.Plan) -> bool:
+    return isinstance(node, nodes.Window) and node.calls[0][0] == PLACE
+
+
 _fault = partial(rule_fault, area="windows", operators=("window",))
+_firsts = partial(part_fault, area="windows", replacing=in_rules)
 _sets = partial(rule_fault, area="aggregates", operators=("union all",))
 
 FAULTS = (
@@ -206,6 +253,9 @@ FAULTS = (
     _fault("window-tail-begun-anew", tail_begun_anew, Check.EQUALITY),
     _fault("window-tail-from-last-change", _with_starts(_last_changed), Check.EQUALITY),
     _fault("window-tail-null-forgotten", _with_starts(_null_forgotten), Check.EQUALITY),
+    _firsts("first-row-nobody-moves-up", "firsts", _with_firsts(nobody_moves_up), Check.EQUALITY),
+    _firsts("first-row-new-before-stored", "firsts", _with_firsts(new_before_stored), Check.EQUALITY),
+    _firsts("first-row-gone-holds-no-place", "firsts", _with_firsts(place_of_gone_forgotten), Check.EQUALITY),
     _fault("filter-below-window", filter_below_window, Check.EQUALITY, operators=("filter",)),
     _sets("grouping-sets-finest-only", finest_set_only, Check.EQUALITY),
 )

@@ -65,8 +65,14 @@ def affected_keys(changes: Plan, keys: list[Expr]) -> Plan:
 
 def only_groups(rows: Plan, keys: list[Expr], affected: Plan) -> Plan:
     """Returns the rows whose key is among the affected keys."""
-    matches = (boolean("is not distinct from", key, Col(f"$KEY{i}", key.type)) for i, key in enumerate(keys))
-    return SemiJoin(rows, affected, conjunction(matches))
+    return SemiJoin(rows, affected, is_affected(keys))
+
+
+def is_affected(keys: list[Expr]) -> Expr:
+    """Returns the condition that keys are equal to `$KEY0`, `$KEY1`, ..."""
+    return conjunction(
+        boolean("is not distinct from", key, Col(f"$KEY{i}", key.type)) for i, key in enumerate(keys)
+    )
 
 
 def state_distinct(node: Distinct, at: At, ids: bool, d: Differentiation) -> Plan:

@@ -21,11 +21,11 @@ from dynamic_tables.differentiate import (
     keys,
     limit,
     linear,
-    mark,
     outer_join,
     passing_time,
     semi_join,
     window,
+    window_first,
 )
 from dynamic_tables.differentiate.changes import Columns
 from dynamic_tables.differentiate.differentiation import ACT, ID, At, Differentiation, OperatorRule
@@ -87,7 +87,7 @@ _RULES = (
      "the left row's", MEMBERS, ONE_SIDE),
     ("anti join", semi_join.state_semi_join, semi_join.delta_semi_join,
      "the left row's", "as the semi join: rows without a match", ONE_SIDE),
-    ("mark join", mark.state_mark, mark.delta_mark,
+    ("mark join", semi_join.state_mark, semi_join.delta_mark,
      "the left row's", "as the semi join: EXISTS and IN under OR, CASE or in the select list", ONE_SIDE),
     ("window", window.state_window, window.delta_window,
      "the child's", "affected partitions: omega@t1 - omega@t0; ties in the order of ids", PARTITIONS),
@@ -149,6 +149,7 @@ class Rules:
     operators: Mapping[str, OperatorRule] = field(default_factory=lambda: OPERATORS)
     row_ids: RowIds = ROW_IDS
     stored_groups: Callable[[BoundQuery], StoredGroups | None] = stored_groups_of
+    firsts: Callable[[BoundQuery, window_first.Firsts, Differentiation], Plan] = window_first.delta_of_firsts
     capture: Callable[[str, Columns], Plan] = changes.capture
     keyed: keys.Keyed = keys.keyed
     shared_key: Callable[..., Plan] = keys.shared_key
@@ -254,6 +255,9 @@ def of_contents(query: BoundQuery, rules: Rules) -> Callable[[Differentiation], 
     if first is not None and rules.operators.get("limit") is OPERATORS["limit"]:
         return lambda d: limit.delta_of_contents(query, first, d)
     if partitions is not None and rules.operators.get("window") is OPERATORS["window"]:
+        firsts = window_first.firsts_of(partitions)
+        if firsts is not None:
+            return lambda d: rules.firsts(query, firsts, d)
         return lambda d: window.delta_of_contents(query, partitions, d)
     return None
 

@@ -51,12 +51,13 @@ def looks_back(node: nodes.Window) -> bool:
     calls = [call for _, call in node.calls]
     # There is one tail for all functions of the node, so they must begin their order with the same key.
     orders = {call.order[:1] for call in calls}
-    if len(orders) > 1 or not all(orders) or not _is_stored(node.child):
+    if len(orders) > 1 or not all(orders) or not is_stored(node.child):
         return False
     return calls[0].order[0].expr.type.kind in ORDERED and all(map(_continues, calls))
 
 
-def _is_stored(plan: nodes.Plan) -> bool:
+def is_stored(plan: nodes.Plan) -> bool:
+    """Tells whether a plan reads one stored relation, with at most projections and filters above it."""
     while isinstance(plan, nodes.Project | nodes.Filter):
         plan = plan.child
     return isinstance(plan, nodes.Scan)

@@ -49,6 +49,7 @@ class Branch(StrEnum):
     # Rules of operators.
     WINDOW_WHOLE = "window over whole partitions"
     WINDOW_STORED = "window beside the stored rows"
+    WINDOW_FIRST = "first rows of partitions from the stored ones"
     WINDOW_ALL_ROWS = "window over all rows as one partition"
     WINDOW_TAIL = "window over tails"
     WINDOW_TAIL_OF_ALL = "window over the tail of all rows"

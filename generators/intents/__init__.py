@@ -89,6 +89,7 @@ INTENTS: Mapping[str, Intent] = {
         stories.story_of_a_key,
         keyed.written_again_by_key,
         keyed.frozen_by_key,
+        windows.first_of_each_key,
     )
 }
 """Every intent by the name under which coverage counts it. The order is part of what decides the draws."""
@@ -117,6 +118,7 @@ TWICE_AS_OFTEN = (
     "written again by key",
     "written again by key",
     "frozen by key",
+    "first of each key",
 )
 """Intents with several variants: drawn as often as the others, most variants would never come up. One that
 stands here twice is drawn three times as often."""

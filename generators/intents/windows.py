@@ -86,6 +86,41 @@ def running_values(b: ScenarioBuilder) -> Script:
     )
 
 
+def first_of_each_key(b: ScenarioBuilder) -> Script:
+    """The first row of each key: a better one comes, and goes with and without one in its place.
+
+    It moves back behind others, a better one comes while it goes, and its key goes.
+    """
+    kinds = [type_ for type_ in shapes.ORDERED if type_.kind not in UNORDERED]
+    table = b.add_table((b.choices.pick(kinds), b.choices.pick(kinds)))
+    source = shapes.reading(b, table.name)
+    k, first, second, *_ = source.scope
+    descending = b.choices.chance(60)
+    order = (ir.OrderKey(first.expr, descending), ir.OrderKey(second.expr, b.choices.chance(40)))
+    place = Term(ir.Window(ir.WindowFunction.ROW_NUMBER, (), (k.expr,), order, None, INT))
+    is_first = call(b.choices.pick(("eq", "eq", "le")), BOOLEAN, place, constant(1, INT))
+    where = b.queries.sometimes(replace(source, scope=[k, second]), 20)
+    block = select(source, [k, first, second], where)
+    assert isinstance(block.query, ir.Select)
+    target = shapes.define(b, replace(block, query=replace(block.query, qualify=is_first.expr)))
+    at, beside = table.columns[1].name, table.columns[2].name
+    values = four_values(table, 1)
+    best, good, fair, worst = reversed(values) if descending else values
+    low, _, _, high = four_values(table, 2)
+    home = b.choices.pick((key(b), None))
+    return script(
+        target,
+        act(insert(b, table, k=home, **{at: good}), insert(b, table, k=home, **{at: worst})),
+        act(insert(b, table, k=home, **{at: best, beside: high})),
+        act(delete(table, at, best)),
+        act(delete(table, at, good), insert(b, table, k=home, **{at: fair, beside: low})),
+        act(set_value(table, at, worst, is_value(table, at, fair)), insert(b, table, k=home, **{at: good})),
+        act(set_value(table, beside, low, is_value(table, at, good))),
+        act(delete(table, at, good), insert(b, table, k=home, **{at: best})),
+        act(delete(table, "k", home), insert(b, table, k=None)),
+    )
+
+
 def _running_value(
     b: ScenarioBuilder,
     windows: Windows,

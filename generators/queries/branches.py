@@ -39,6 +39,7 @@ BRANCH_FLOORS: Mapping[str, float] = {
     "condition moved below an explode": 4,
     "window over whole partitions": 4,
     "window beside the stored rows": 1,
+    "first rows of partitions from the stored ones": 2,
     "window over all rows as one partition": 10,
     "window over tails": 10,
     "window over the tail of all rows": 3,

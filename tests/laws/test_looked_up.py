@@ -8,10 +8,12 @@ import pytest
 
 from campaign.judging.lane import Lane
 from dynamic_tables.differentiate.registry import RULES, change_plan
+from dynamic_tables.differentiate.window_first import AGAIN
 from dynamic_tables.explain import declare
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.expressions import Scalar
 from dynamic_tables.plan.nodes import Filter, Leaf, Plan, walk
+from dynamic_tables.plan.rewrites.empty import without_empty
 from dynamic_tables.plan.rewrites.looked_up import MOST_LISTED, with_keys
 from dynamic_tables.plan.rewrites.stages import stages
 from dynamic_tables.plan.written.render import render
@@ -119,3 +121,20 @@ def test_a_running_sum_reads_nothing_before_the_first_changed_row() -> None:
     last = query.replace("ORDER BY a", "ORDER BY a DESC")
     found = filters_above(last, a=[7, None])
     assert [found[leaf] for leaf in ends if leaf in found] == ["((`a` IS NULL) OR (`a` <= 7))"] * 2
+
+
+def test_the_source_of_first_rows_is_read_only_where_one_has_gone() -> None:
+    """The flag of the partitions to read is known before the last stage, and is mostly true in no row."""
+    query = "SELECT a, b FROM l QUALIFY ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) = 1"
+    staged = stages(change_plan(bind_query(query, WORLD), RULES), ["l@delta"])
+    ((name, ranked),) = staged.steps
+    assert {leaf.name for leaf in walk(ranked) if isinstance(leaf, Leaf)} == {"contents@t0", "l@delta"}
+
+    def read(again: bool) -> set[str]:
+        known = with_keys(staged.last, [name], lambda _, column: {again} if column == AGAIN else None)
+        plan = without_empty(known, ())
+        assert plan is not None
+        return {leaf.name for leaf in walk(plan) if isinstance(leaf, Leaf)}
+
+    assert read(False) == {name}
+    assert read(True) == {name, "l@t1"}

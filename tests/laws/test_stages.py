@@ -49,7 +49,7 @@ def test_random_scenarios_pass_on_an_engine_that_runs_every_plan_in_stages(
 
     monkeypatch.setattr(DuckStore, "materialized", in_stages)
     lane = Lane(engine=in_memory())
-    for index in range(examples(16)):
+    for index in range(examples(32)):
         outcome = lane.judge(scenario_at(11, QUICK, index))
         assert outcome.outcome is OutcomeClass.PASSED, (index, outcome.findings)
     assert sum(len(each.steps) for each in made) > 50

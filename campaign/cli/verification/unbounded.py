@@ -136,6 +136,7 @@ def _one(proof: Proof) -> ProofDocument:
         "outcome": proof.outcome.value,
         "reason": proof.reason,
         "not_compared": proof.not_compared,
+        "not_shown": proof.not_shown,
         "domain": domain(proof),
         "roads": list(proof.roads),
         "cases": proof.cases,
@@ -182,6 +183,8 @@ def line(proof: Proof) -> str:
         world = sum(map(len, proof.refutation.world))
         return f"refuted {proof.refutation.road}, by {plural(world, 'row')}"
     apart = f"; first contents are not compared: {proof.not_compared}" if proof.not_compared else ""
+    if proof.not_shown:
+        apart += f"; changes from the contents are not expressible: {proof.not_shown}"
     return (
         f"proved for every number of rows over {domain(proof)}; {plural(len(proof.roads), 'road')}, "
         f"{proof.cases:,} cases, {proof.formulas:,} by z3, {proof.seconds:.1f} s{apart}"

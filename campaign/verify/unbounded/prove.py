@@ -61,8 +61,9 @@ class Proof:
 
     `roads`: how change sets were computed. `reason`: why it is not expressible, or unknown. `cases`: pairs of
     a row id and a check; `formulas`: how many of them z3 decided, the others being decided by their form.
-    `not_compared`: why first contents were not compared with the meaning of the query. `failure`: what the
-    check on DuckDB finds in the world of the refutation.
+    `not_compared`: why first contents were not compared with the meaning of the query. `not_shown`: why the
+    changes from the contents are not among the `roads`, where the query has such. `failure`: what the check
+    on DuckDB finds in the world of the refutation.
     """
 
     definition: Definition
@@ -71,6 +72,7 @@ class Proof:
     roads: tuple[str, ...] = ()
     reason: str = ""
     not_compared: str = ""
+    not_shown: str = ""
     refutation: Refutation | None = None
     failure: Failure | None = None
     cases: int = 0
@@ -103,6 +105,7 @@ def prove(definition: Definition, domain: Domain, rules: Rules, *, effort: int) 
         roads=tuple(run.roads),
         reason=reason,
         not_compared=run.not_compared,
+        not_shown=run.not_shown,
         refutation=run.refutation,
         cases=run.cases,
         formulas=run.formulas,
@@ -123,6 +126,7 @@ class _Run:
     formulas: int = 0
     undecided: int = 0
     not_compared: str = ""
+    not_shown: str = ""
     refutation: Refutation | None = None
 
     def all_roads(self) -> None:
@@ -146,9 +150,7 @@ class _Run:
         changes = world.rows(change_plan(bound, registered(self.rules)))
         self.show("by the rules", world, violations(before, after, changes, columns, world.changing))
         yield "by the rules"
-        if of_contents(bound, self.rules) is not None:
-            changes = world.rows(change_plan(bound, self.rules), {CONTENTS: before})
-            self.show("from the contents", world, violations(before, after, changes, columns, world.changing))
+        if of_contents(bound, self.rules) is not None and self.from_contents(world, bound, before, after):
             yield "from the contents"
         known = plans.stored_groups(bound)
         if known is not None:
@@ -171,6 +173,20 @@ class _Run:
             road = f"by the rules, {' and '.join(still)} unchanged"
             self.show(road, some, violations(before, after, changes, columns, some.changing))
             yield road
+
+    def from_contents(self, world: Symbolic, bound: BoundQuery, before: Bag, after: Bag) -> bool:
+        """Shows the changes that are made from the contents; notes where these cannot be expressed.
+
+        First rows are the rows at one place of an order, and are put into another order with the new ones.
+        """
+        try:
+            changes = world.rows(change_plan(bound, self.rules), {CONTENTS: before})
+        except NotExpressibleError as error:
+            self.not_shown = str(error)
+            return False
+        columns = [name for name, _ in bound.schema]
+        self.show("from the contents", world, violations(before, after, changes, columns, world.changing))
+        return True
 
     def compared(self, world: Symbolic, bound: BoundQuery, columns: Sequence[str], state: Bag) -> bool:
         """Compares first contents with the meaning of the query; notes where that has no single one.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from dynamic_tables.plan import nodes
-from dynamic_tables.plan.expressions import Col, Expr, Fn, Lit, Scalar, boolean, conjunction, conjuncts
+from dynamic_tables.plan.expressions import FALSE, Col, Expr, Fn, Lit, Scalar, boolean, conjunction, conjuncts
 from dynamic_tables.plan.functions import IN
 from dynamic_tables.plan.types import BOOLEAN
 
@@ -30,7 +30,7 @@ SAME = "is not distinct from"
 def with_keys(plan: nodes.Plan, few: Collection[str], keys_of: KeysOf) -> nodes.Plan:
     """Returns a plan with the same rows, whose joins read only the rows that the keys of few rows allow.
 
-    `few`: the names of the leaves that have few rows.
+    `few`: the names of the leaves that have few rows. A filter by a flag that none of them has becomes FALSE.
     """
     keys = _Keys(frozenset(few), keys_of)
     done: dict[int, nodes.Plan] = {}
@@ -55,6 +55,8 @@ def _reduced(plan: nodes.Plan, keys: _Keys) -> nodes.Plan:
         case nodes.SemiJoin(left, right, on, anti):
             reduced = left if anti else keys.filtered(left, right, on)
             return nodes.rebuilt(plan, (reduced, keys.filtered(right, left, on)))
+        case nodes.Filter(child, Col() as flag) if keys.never(child, flag.name):
+            return nodes.Filter(child, FALSE)
         case _:
             return plan
 
@@ -63,6 +65,11 @@ def _reduced(plan: nodes.Plan, keys: _Keys) -> nodes.Plan:
 class _Keys:
     few: frozenset[str]
     of_leaf: KeysOf
+
+    def never(self, plan: nodes.Plan, flag: str) -> bool:
+        """Tells whether a column is known to be true in no row of a node."""
+        values = self.of(plan, flag)
+        return values is not None and True not in values
 
     def filtered(self, many: nodes.Plan, few: nodes.Plan, on: Expr) -> nodes.Plan:
         """Returns the rows of `many` that may match a row of `few`, by the keys that `on` compares."""

@@ -90,6 +90,7 @@ class Computing:
         read = {node.name for node in walk(plan) if isinstance(node, Leaf)}
         bound = {name: relation for name, relation in leaves.items() if name in read}
         plan = with_keys(plan, [name for name, leaf in bound.items() if leaf.local], _Keys(bound).of)
+        plan = without_empty(plan, ()) or plan
         text = render(plan, SPARK, view_names(bound)).text()
         return self.workspace.materialized(text, tuple(bound.values()), few=few)
 
@@ -127,7 +128,8 @@ def _values(column: pa.ChunkedArray) -> Collection[Scalar] | None:
     import pyarrow as pa
 
     kind = column.type
-    known = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)
+    types = pa.types
+    known = (types.is_integer, types.is_string, types.is_date, types.is_timestamp, types.is_boolean)
     if not any(is_kind(kind) for is_kind in known):
         return None
     if pa.types.is_timestamp(kind) and kind.tz is not None:

@@ -52,6 +52,10 @@ TAIL, EXTREME = Branch.WINDOW_TAIL, Branch.RUNNING_EXTREME
         (RUNNING.format("b, AVG(a)", ""), {Branch.WINDOW_STORED}),
         (
             "SELECT a, b FROM r QUALIFY ROW_NUMBER() OVER (PARTITION BY b ORDER BY a) = 1",
+            {Branch.WINDOW_FIRST},
+        ),
+        (
+            "SELECT a, b FROM r QUALIFY ROW_NUMBER() OVER (PARTITION BY b ORDER BY a) <= 2",
             {Branch.WINDOW_STORED},
         ),
         ("SELECT a FROM r QUALIFY RANK() OVER (PARTITION BY b ORDER BY a) = 1", {TAIL, Branch.RUNNING_PLACE}),
