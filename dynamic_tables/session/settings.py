@@ -32,6 +32,8 @@ DELTA_SESSION: Mapping[str, str] = {
     "spark.sql.variable.substitute": "false",
     # Spark's reader of Parquet skips rows with -0.0 where a condition asks for 0.0, by the file's dictionary.
     "spark.hadoop.parquet.filter.dictionary.enabled": "false",
+    # And it asks the file for a day ten days later where a condition has a day from 5 to 14 October 1582.
+    "spark.sql.datetime.java8API.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -129,6 +130,18 @@ def called_with(*settings: str) -> Scenario:
         if drawn(scenario, 1).keys() >= set(settings):
             return scenario
     raise AssertionError(f"{settings} are never drawn")
+
+
+@pytest.mark.nightly
+def test_first_rows_of_keys_are_kept_and_a_place_that_is_not_held_is_found(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    drawn_scenarios = (scenario_at(3, QUICK, index) for index in itertools.count())
+    scenario = next(each for each in drawn_scenarios if "first of each key" in each.intents)
+    assert Lane(engine=engine_on(spark, tmp_path)).judge(scenario).outcome is OutcomeClass.PASSED
+    variant = plant("first-row-nobody-moves-up", Subject()).variant
+    outcome = Lane(engine=engine_on(spark, tmp_path, variant=variant)).judge(scenario)
+    assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
 
 
 @pytest.mark.nightly

@@ -113,6 +113,21 @@ def test_minus_zero_meets_zero_in_files_too(tmp_path: Path, spark: SparkSession)
         assert [row["k"] for row in account.read(f"zeros_{column}").collect()] == [3, 3, 3]
 
 
+def test_days_that_the_old_calendar_lacks_are_found_in_files(tmp_path: Path, spark: SparkSession) -> None:
+    """Spark by itself asks a file for the 20th where a condition asks for the 10th of October 1582."""
+    clock = SimulatedClock()
+    account = Account.open(str(tmp_path), spark, clock)
+    account.create_base_table("days", {"k": "INT", "day": "DATE"})
+    clock.set(10)
+    account.execute("INSERT INTO days SELECT 1, DATE'1582-10-10' FROM range(3)")
+    account.create_dynamic_table("tenth", "SELECT k, day FROM days WHERE day = DATE'1582-10-10'")
+    assert account.read("tenth").count() == 3
+    clock.set(11)
+    account.execute("UPDATE days SET k = k + 1 WHERE day IN (DATE'1582-10-10', DATE'1582-10-14')")
+    account.refresh("tenth")
+    assert [row["k"] for row in account.read("tenth").collect()] == [2, 2, 2]
+
+
 def test_a_constant_of_the_first_year_is_no_error(tmp_path: Path, spark: SparkSession) -> None:
     account = Account.open(str(tmp_path), spark, SimulatedClock())
     account.create_base_table("t", {"k": "INT"})

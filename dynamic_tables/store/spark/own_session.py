@@ -54,6 +54,8 @@ FIXED: Mapping[str, str] = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # Spark's reader of Parquet skips rows with -0.0 where a condition asks for 0.0, by the file's dictionary.
     "parquet.filter.dictionary.enabled": "false",
+    # Else a condition on a day from 5 to 14 October 1582 asks the file for a day ten days later.
+    "spark.sql.datetime.java8API.enabled": "true",
 }
 """Settings on which the meaning of a query or statement depends. Every other one has Spark's default."""
 
