@@ -1,4 +1,4 @@
-"""A row whose date is one of 5 to 14 October 1582 is not found in a Parquet file by a condition on that date."""
+"""A row of 5 to 14 October 1582 is not found in a Parquet file by a condition on its date."""
 
 import tempfile
 
