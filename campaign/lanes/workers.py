@@ -101,11 +101,15 @@ def in_worker_process(work: Callable[..., Result], *args: object) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Workers that run tasks. `worker`: what all threads share; None where workers are processes."""
+    """Workers that run tasks. `worker`: what all threads share; None where workers are processes.
+
+    `grew`: whether one of the processes has ended because it held more than `MOST_MEMORY`.
+    """
 
     executor: Executor
     size: int
     worker: Worker | None
+    grew: Callable[[], bool] = lambda: False
 
     def submit(self, work: Callable[..., Result], *args: object) -> Future[Result]:
         """Runs `work(worker, *args)` when a worker is free. Raises WorkerDied when a process has died.
@@ -143,12 +147,12 @@ def pool_for(spec: LaneSpec, size: int, *, dies_by_interrupt: bool = False) -> I
     if spec.engine_tier.processes:
         context = get_context("forkserver")
         _start_server(context)
-        process_event = context.Event()
+        process_event, grown = context.Event(), context.Event()
         stop: Callable[[], None] = process_event.set
         executor = ProcessPoolExecutor(
-            size, mp_context=context, initializer=_begin, initargs=(process_event, dies_by_interrupt)
+            size, mp_context=context, initializer=_begin, initargs=(process_event, grown, dies_by_interrupt)
         )
-        pool = Pool(executor, size, None)
+        pool = Pool(executor, size, None, grown.is_set)
     else:
         thread_event = threading.Event()
 
@@ -262,8 +266,8 @@ def _start_server(context: ForkServerContext) -> None:
                 os.environ[name] = value
 
 
-def _begin(stop: ProcessEvent, dies_by_interrupt: bool) -> None:
-    """Prepares a worker process.
+def _begin(stop: ProcessEvent, grown: ProcessEvent, dies_by_interrupt: bool) -> None:
+    """Prepares a worker process. `grown`: set before it ends because of its memory.
 
     Ctrl-C reaches the whole process group, but the parent alone decides what happens to the tasks under way.
     The worker watches its parent and ends after it, because a parent that was killed cannot end its workers.
@@ -285,6 +289,7 @@ def _begin(stop: ProcessEvent, dies_by_interrupt: bool) -> None:
             parent.join(LOOK_EVERY_S * 5)
             if (used := _memory()) > MOST_MEMORY:
                 sys.stderr.write(f"a worker process holds {used >> 20:,} MiB, and is replaced\n")
+                grown.set()
                 break
         _end_with_group(1)
 

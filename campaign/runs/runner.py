@@ -7,12 +7,12 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from campaign.errors import CampaignError
 from campaign.lanes.spec import LaneSpec
-from campaign.lanes.workers import Worker, WorkerDied, completed, in_worker_process, pool_for
+from campaign.lanes.workers import MOST_MEMORY, Worker, WorkerDied, completed, in_worker_process, pool_for
 from campaign.runs.goals import goals_met
 from campaign.runs.plan import CampaignPlan, JudgedScenario
 from campaign.runs.tally import covered
@@ -44,21 +44,29 @@ def judge_chunk(
     return judged
 
 
-Submit = Callable[[Sequence[int]], "Future[list[JudgedScenario]]"]
-"""Starts judging the scenarios of some indices. Raises WorkerDied."""
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What judges chunks of a plan.
+
+    `submit`: starts judging the scenarios of some indices; raises WorkerDied. `grew`: whether a worker has
+    ended because of its memory.
+    """
+
+    submit: Callable[[Sequence[int]], Future[list[JudgedScenario]]]
+    grew: Callable[[], bool] = lambda: False
 
 
 @contextmanager
-def judging(plan: CampaignPlan, spec: LaneSpec) -> Iterator[Submit]:
-    """The function that judges chunks of a plan: on a pool of workers here, or as tasks on a cluster."""
+def judging(plan: CampaignPlan, spec: LaneSpec) -> Iterator[Judging]:
+    """What judges chunks of a plan: a pool of workers here, or tasks on a cluster."""
     arguments = (spec, plan.lasting, plan.seed, plan.profile)
     if plan.master:
         with on_cluster(plan, spec) as call, ThreadPoolExecutor(plan.workers) as pool:
-            yield lambda indices: pool.submit(call, judge_chunk, *arguments, tuple(indices))
+            yield Judging(lambda indices: pool.submit(call, judge_chunk, *arguments, tuple(indices)))
         return
     with pool_for(spec, plan.workers) as workers:
         workers.prepare(spec, lasting=plan.lasting)
-        yield lambda indices: workers.submit(judge_chunk, *arguments, indices)
+        yield Judging(lambda indices: workers.submit(judge_chunk, *arguments, indices), workers.grew)
 
 
 @contextmanager
@@ -83,7 +91,8 @@ def run(plan: CampaignPlan, spec: LaneSpec) -> Generator[JudgedScenario]:
 
     When a time budget is spent, no new chunk starts; the chunks under way are finished and counted. Where a
     worker process dies, the scenarios under way are judged again, one at a time; a scenario on which the
-    worker dies again is an infrastructure failure, or a product failure of an engine that is not built in.
+    worker dies again is an infrastructure failure, or a product failure of an engine that is not built in. A
+    scenario that takes too much memory is an infrastructure failure in any case.
     """
     deadline = None if plan.budget is None else time.monotonic() + plan.budget
     chunks = takewhile(
@@ -98,8 +107,8 @@ def _until_a_worker_dies(
 ) -> Generator[JudgedScenario, None, list[int]]:
     """Results until the chunks end or a worker dies; returns the indices whose results were lost."""
     lost: list[int] = []
-    with judging(plan, spec) as submit:
-        for chunk, future in completed(chunks, submit, plan.workers + 1):
+    with judging(plan, spec) as judge:
+        for chunk, future in completed(chunks, judge.submit, plan.workers + 1):
             try:
                 yield from future.result()
             except WorkerDied:
@@ -111,18 +120,23 @@ def _one_by_one(plan: CampaignPlan, spec: LaneSpec, indices: Iterable[int]) -> I
     """The results of scenarios judged one at a time, to find the one on which the worker process dies."""
     remaining = deque(indices)
     while remaining:
-        with judging(replace(plan, workers=1), spec) as submit:
+        with judging(replace(plan, workers=1), spec) as judge:
             try:
                 while remaining:
-                    yield from submit((remaining[0],)).result()
+                    yield from judge.submit((remaining[0],)).result()
                     remaining.popleft()
             except WorkerDied:
-                yield _died(plan, spec, remaining.popleft())
+                yield _died(plan, spec, remaining.popleft(), grew=judge.grew())
 
 
-def _died(plan: CampaignPlan, spec: LaneSpec, index: int) -> JudgedScenario:
-    """The result of a scenario on which the worker process has died twice."""
+def _died(plan: CampaignPlan, spec: LaneSpec, index: int, *, grew: bool) -> JudgedScenario:
+    """The result of a scenario on which the worker process has died twice; `grew`: because of its memory."""
     scenario = scenario_at(plan.seed, plan.profile, index)
+    if grew:
+        # Engine and judge share the process: whose memory it was is not known.
+        reason = f"the scenario takes more than {MOST_MEMORY >> 20:,} MiB of memory, and was not judged"
+        outcome = Outcome(scenario=scenario.name, outcome=OutcomeClass.INFRASTRUCTURE_FAILURE, reason=reason)
+        return JudgedScenario(index, outcome, covered(scenario))
     outcome = Outcome(
         scenario=scenario.name,
         outcome=OutcomeClass.INFRASTRUCTURE_FAILURE,

@@ -67,3 +67,13 @@ def test_an_engine_that_dies_is_a_product_failure_with_its_folder_and_the_run_go
         assert (Path(failure.folder) / "scenario.json").exists()
     again = run_plan(replace(plan, scenarios=18), spec, tmp_path / "run", resume=True)
     assert again.scenarios == 18
+
+
+def test_a_scenario_that_takes_too_much_memory_is_no_failure_of_the_engine(tmp_path: Path) -> None:
+    """Engine and judge share the process, and one statement of 14 MB took 6 GB in both."""
+    spec = LaneSpec(tier="adapter:tests.unit.engines.aborting:Growing")
+    plan = CampaignPlan(seed=2, profile=within_limits(QUICK, spec.tier), scenarios=8, workers=2)
+    summary = run_plan(plan, spec, tmp_path / "run")
+    assert summary.outcomes["infrastructure_failure"] > 0
+    assert summary.outcomes["product_failure"] == 0
+    assert all("MiB of memory, and was not judged" in each.outcome.reason for each in summary.failures)
