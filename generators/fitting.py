@@ -64,7 +64,7 @@ def refused(scenario: Scenario, limits: Limits) -> dict[str, str]:
     """The definitions that an engine with these limits does not support, each with the reason."""
     gaps = {table.name: gap for table in scenario.tables if (gap := table_gap(table, limits)) is not None}
     missing = frozenset(gaps)
-    if not limits.replaces and any(isinstance(step, Redefine) for step in scenario.steps):
+    if _keeps_first(scenario, limits):
         # One that takes the name of a replaced one later finds the first one still there.
         gaps |= {
             each.name: "it replaces another definition" for each in scenario.definitions if each.known_as
@@ -165,6 +165,8 @@ def without(scenario: Scenario, reasons: Mapping[str, str], limits: Limits) -> S
     restarts = {
         (s.at, s.table): s.killed for s in scenario.steps if isinstance(s, Refresh) and limits.restarts
     }
+    # Where nothing is replaced the first definitions stay: what read a replaced one later reads the first.
+    drops = _drops(limits) and not _keeps_first(scenario, limits)
     for step in scenario.steps:
         match step:
             case Commit(at, statements):
@@ -180,7 +182,7 @@ def without(scenario: Scenario, reasons: Mapping[str, str], limits: Limits) -> S
                             for i, name in enumerate(created, 1)
                         )
             case Create() | Drop() | Redefine():
-                defining = _defining(step, limits, reasons)
+                defining = _defining(step, reasons, drops=drops)
                 steps.extend(defining)
                 created = _created(created, defining, scenario)
             case Refresh():
@@ -214,20 +216,25 @@ def _supported(statement: Dml, tables: Mapping[str, Table], limits: Limits, comm
     return type(statement).__name__.lower() in limits.statements
 
 
+def _keeps_first(scenario: Scenario, limits: Limits) -> bool:
+    """Tells whether a scenario replaces definitions, and the engine cannot."""
+    return not limits.replaces and any(isinstance(step, Redefine) for step in scenario.steps)
+
+
 def _drops(limits: Limits) -> bool:
     # Where every commit maintains the tables, the refreshes that it adds would stand after the drop.
     return limits.drops and limits.timestamps is not Timestamps.COMMIT
 
 
 def _defining(
-    step: Create | Drop | Redefine, limits: Limits, reasons: Collection[str]
+    step: Create | Drop | Redefine, reasons: Collection[str], *, drops: bool
 ) -> list[Create | Drop | Redefine]:
     """The step without the definitions that the engine refuses; nothing where none is left."""
     match step:
         case Create(_, name):
             return [] if name in reasons else [step]
         case Drop(_, name):
-            return [] if name in reasons or not _drops(limits) else [step]
+            return [] if name in reasons or not drops else [step]
         case Redefine(at, names):
             kept = tuple(name for name in names if name not in reasons)
             return [Redefine(at, kept)] if names[0] in kept else []
