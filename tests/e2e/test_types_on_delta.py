@@ -179,3 +179,40 @@ def test_other_readers_find_the_times_that_were_written(tmp_path: Path, spark: S
         path = tmp_path / "account" / name
         times = [str(at) for _, at in sorted(read_rows(path, newest_version(path), columns))]
         assert times == ["9999-12-31 23:59:59.999999", "0001-01-01 00:00:00"]
+
+
+FIRSTS = {
+    "by_time": "SELECT * FROM v QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY at DESC, id) = 1",
+    "by_double": "SELECT id, k, x, upper(s) AS u FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k "
+    "ORDER BY x DESC, id) AS n FROM v WHERE s IS NOT NULL) WHERE n = 1",
+}
+VERSIONS = """(1, 0.0D, TIMESTAMP'2024-01-01 00:00:00', 1.5D, 'a'), (3, NULL, NULL, -0.0D, 'c'),
+    (2, -0.0D, TIMESTAMP'2024-01-02 00:00:00', CAST('NaN' AS DOUBLE), 'b'), (4, NULL, NULL, 0.0D, 'd')"""
+
+
+def test_first_rows_by_times_and_doubles_follow_the_query(tmp_path: Path, spark: SparkSession) -> None:
+    """The campaign draws neither times nor doubles as the order of first rows."""
+    clock = SimulatedClock()
+    account = Account.open(str(tmp_path), spark, clock)
+    account.create_base_table(
+        "v", {"id": "INT", "k": "DOUBLE", "at": "TIMESTAMP", "x": "DOUBLE", "s": "STRING"}
+    )
+    clock.set(10)
+    account.execute(f"INSERT INTO v VALUES {VERSIONS}")
+    for name, query in FIRSTS.items():
+        account.create_dynamic_table(name, query, refresh_mode="INCREMENTAL")
+    changes = (
+        "INSERT INTO v VALUES (6, 0.0D, TIMESTAMP'2024-01-03 00:00:00', 2.0D, 'f')",
+        "DELETE FROM v WHERE id = 6",
+        "UPDATE v SET at = TIMESTAMP'1900-01-01 00:00:00', x = NULL WHERE id = 2",
+        "UPDATE v SET s = 'zz' WHERE id IN (1, 3)",
+        "UPDATE v SET s = NULL, k = CAST('NaN' AS DOUBLE) WHERE id = 1",
+    )
+    for time, change in enumerate(changes, 11):
+        clock.set(time)
+        account.execute(change)
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW v AS SELECT * FROM delta.`{tmp_path}/v`")
+        for name, query in FIRSTS.items():
+            account.refresh(name)
+            assert shown(account.read(name).toArrow()) == shown(spark.sql(query).toArrow()), (name, change)
+    spark.catalog.dropTempView("v")
