@@ -39,7 +39,7 @@ def exhaust(
 
 @dataclass(frozen=True, slots=True)
 class Smallest(Generic[T]):
-    """The smallest thing found. `complete`: it has no candidate that still fails."""
+    """The smallest thing found. `complete`: all its candidates were tried, and none of them fails."""
 
     found: T
     attempts: int
@@ -76,4 +76,5 @@ def smallest(
         # Every reduction in each round, also after one that made the thing smaller.
         accepted = [exhaust(of_current(each), accept, lambda: attempts - used) for each in reductions]
         progress = any(accepted)
-    return Smallest(current, used, not progress)
+    # Where the attempts ended in the middle of the last round, the rest of its candidates was not tried.
+    return Smallest(current, used, not progress and used < attempts)

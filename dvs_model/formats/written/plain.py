@@ -68,13 +68,14 @@ def _is_number(text: str) -> bool:
     return text.isdecimal() and text.isascii() and len(text) < 25 and str(int(text)) == text
 
 
-def value_of(op: Op, most: int = LARGEST) -> int:
+def value_of(op: Op, most: int = LARGEST, *, zero_marks: bool = True) -> int:
     """Returns the value of an operation on a register; 0: what was there before the run.
 
-    Raises HistoryError: it is on a list, or its value is no number, or a 0 that was written.
+    `zero_marks`: in this format 0 stands for what was there before the run, so that none may be written.
+    Raises HistoryError: the operation is on a list, or its value is no number, or a 0 that was written.
     """
     if op.kind in (Kind.APPEND, Kind.READ_LIST):
         raise HistoryError("this format has no lists; write .edn")
-    if op.kind is Kind.WRITE and op.value == 0:
+    if zero_marks and op.kind is Kind.WRITE and op.value == 0:
         raise HistoryError("0 stands for what was there before the run, and it is written here; write .edn")
     return 0 if op.value is None else number(op.value, most)

@@ -38,8 +38,9 @@ def awdit(observed: Observed) -> bytes:
     }
 
     def line(op: Op) -> str:
-        value = initial[op.key] if op.value is None else number(value_of(op) if op.value else op.value)
-        return f"{'w' if op.kind is Kind.WRITE else 'r'} {number(op.key)} {value}\n"
+        value = value_of(op, zero_marks=False)
+        shown = initial[op.key] if op.value is None else value
+        return f"{'w' if op.kind is Kind.WRITE else 'r'} {number(op.key)} {shown}\n"
 
     sessions = [
         "-----\n".join("".join(map(line, each.ops)) for each in mine if each.ops)
@@ -80,5 +81,5 @@ def _event(op: Op) -> str:
         raise HistoryError(f"a name has letters, digits and _, and {op.key[:60]!r} has others; write .edn")
     if op.kind is Kind.READ and op.value is None:
         return f"{key}==?"
-    value = number(op.value, 2**64 - 1) if op.value == 0 else value_of(op, 2**64 - 1)
+    value = value_of(op, 2**64 - 1, zero_marks=False)
     return f"{key}:={value}" if op.kind is Kind.WRITE else f"{key}=={value}"

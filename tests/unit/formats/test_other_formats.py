@@ -15,10 +15,11 @@ from dvs_model.checking.check import Checked, Holds, Undecided, Violated
 from dvs_model.clients.judge import judge
 from dvs_model.errors import HistoryError
 from dvs_model.formats import awdit, cobra, dbcop, plume, timekiller
-from dvs_model.formats.reader import Item, Refused, Viewed
+from dvs_model.formats.reader import Form, Item, Refused, Viewed
 from dvs_model.formats.registry import FORMATS, recognised
+from dvs_model.formats.written.registry import WRITERS
 from dvs_model.formats.written.timekiller import timekiller as as_timekiller
-from dvs_model.observed.seen import Observed, Status
+from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 from dvs_model.theory.names import Level, Phenomenon
 
 
@@ -637,3 +638,13 @@ def test_timekillers_json_is_written_as_it_is_read() -> None:
     ]
     with pytest.raises(HistoryError, match="committed transactions with the database's timestamps"):
         as_timekiller(viewed(of_plume("w(7,1,0,5)")))
+
+
+@pytest.mark.parametrize("value", [0, 7])
+@pytest.mark.parametrize("form", [Form.PLUME, Form.AWDIT, Form.HIST])
+def test_a_text_of_registers_holds_no_list(form: Form, value: int) -> None:
+    """An append of 0 was written as a read."""
+    ops = [Op(Kind.APPEND, "1", value), Op(Kind.READ_LIST, "1", (value,))]
+    observed = Observed("h", [Transaction(1, "0", Status.COMMITTED, ops, "line 1")], Records(aborts=True, lists=True))
+    with pytest.raises(HistoryError, match="no lists"):
+        WRITERS[form].write(observed)

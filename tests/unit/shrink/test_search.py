@@ -6,6 +6,7 @@ import copy
 
 import pytest
 
+from shrink.loop import smallest
 from shrink.reduction import Reduction, chunks
 from shrink.registry import REDUCTIONS
 from shrink.search import shrink
@@ -103,3 +104,14 @@ def test_chunks_go_from_all_to_each(count: int) -> None:
         assert cuts[0] == frozenset(range(count))
         assert {frozenset({n}) for n in range(count)} <= set(cuts)
         assert len(cuts) <= 2 * count + 12
+
+
+@pytest.mark.parametrize(("attempts", "found", "complete"), [(2, "abcde", False), (50, "abcd", True)])
+def test_attempts_that_end_in_the_middle_of_a_round_leave_candidates_untried(
+    attempts: int, found: str, complete: bool
+) -> None:
+    def one_letter_less(text: str) -> list[str]:
+        return [text[:at] + text[at + 1 :] for at in range(len(text))]
+
+    small = smallest("abcde", [one_letter_less], lambda text: text if "abcd" in text else None, attempts)
+    assert (small.found, small.complete) == (found, complete)
