@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from campaign.failures.grouping import operators_behind
 from campaign.judging.lane import Lane
 from generators.fitting import is_within
 from given.texts import smaller_texts
@@ -14,6 +15,7 @@ from oracle.errors import OracleError
 from shrink import Shrunk, shrink
 from shrink.registry import all_reductions
 from shrink.search import key_of
+from workload.operators import Operator
 from workload.outcomes.results import Check, Outcome, OutcomeClass
 from workload.scenario import Scenario
 from workload.types import Row
@@ -33,6 +35,24 @@ def source_rows(scenario: Scenario, at: int) -> Mapping[str, tuple[Row, ...]] | 
 
 REDUCTIONS = all_reductions(source_rows, smaller_texts)
 """Every way to make a scenario smaller."""
+
+_INNER = (Operator.INNER_JOIN, Operator.CROSS_JOIN)
+
+PARTS: Mapping[str, frozenset[str]] = {
+    name: frozenset(parts)
+    for name, parts in {
+        Operator.INNER_JOIN: _INNER,
+        Operator.CROSS_JOIN: _INNER,
+        Operator.LEFT_JOIN: _INNER,
+        Operator.RIGHT_JOIN: (Operator.LEFT_JOIN, *_INNER),
+        Operator.FULL_JOIN: (Operator.LEFT_JOIN, Operator.RIGHT_JOIN, *_INNER),
+        Operator.SEMI_JOIN: _INNER,
+        Operator.ANTI_JOIN: (Operator.SEMI_JOIN, *_INNER),
+        Operator.GROUPED_AGGREGATION: (Operator.DISTINCT,),
+        Operator.GROUPING_SETS: (Operator.GROUPED_AGGREGATION, Operator.DISTINCT),
+    }.items()
+}
+"""The operators that may stand for another one in a smaller scenario, for it does their work, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +95,25 @@ def _error(outcome: Outcome) -> tuple[str, str]:
     return where, re.sub(r"\w*\d\w*", "_", reason)
 
 
+def shown(scenario: Scenario, outcome: Outcome) -> set[str]:
+    """Returns the operators and aggregate functions behind the tables that failed.
+
+    A projection does not count: any output of a smaller query may be computed.
+    """
+    tables = {finding.table for finding in outcome.findings}
+    return set(operators_behind(scenario, tables)) - {Operator.PROJECTION, Operator.SCAN, Operator.CTE}
+
+
+def allowed(names: set[str]) -> set[str]:
+    """Returns what a smaller scenario may show: nothing but these names and what may stand for them.
+
+    An engine with several bugs fails in many ways. Without GROUP BY, a wrong AVG becomes a COUNT(*) over no
+    rows, which may be wrong for another reason: ten failures of three bugs were shrunk to that one.
+    """
+    parts = {part for name in names for part in PARTS.get(name, ())}
+    return names | parts | {name.removesuffix(" DISTINCT") for name in names}
+
+
 def smallest(
     lane: Lane,
     scenario: Scenario,
@@ -88,19 +127,21 @@ def smallest(
 
     A first search keeps the failed check too. One cause may fail several checks, by the data, so a second
     search goes on from its result and accepts any product failure: the results of one cause then look more
-    alike, and little is left in them that another cause could hide in. No candidate is run once `stop()` is
-    true. `progress` is kept up to date, so that an interrupted search loses nothing.
+    alike, and little is left in them that another cause could hide in. A candidate that fails by an operator
+    that did not fail before is another failure (`allowed`). No candidate is run once `stop()` is true.
+    `progress` is kept up to date, so that an interrupted search loses nothing.
     """
     if not outcome.shrinkable:
         return Reduced(scenario, outcome, False)
 
-    progress = progress or Progress(scenario)
+    progress, names = progress or Progress(scenario), allowed(shown(scenario, outcome))
 
     def search(tried: set[bytes], same_failure: Callable[[Outcome], bool], most: int) -> Shrunk:
         def fails(candidate: Scenario) -> bool:
             if stop() or not is_within(candidate, lane.limits):
                 return False
-            failed = same_failure(lane.judge(candidate))
+            found = lane.judge(candidate)
+            failed = same_failure(found) and shown(candidate, found) <= names
             tried.add(key_of(candidate))
             if failed:
                 progress.scenario = candidate

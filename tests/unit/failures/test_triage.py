@@ -29,6 +29,7 @@ from campaign.lanes.workers import Worker
 from campaign.runs import campaign as campaigns, runner
 from campaign.runs.campaign import run_plan
 from campaign.runs.plan import CampaignPlan
+from engines import Notes
 from engines.drive import FreshWanted, SoFar, never_fresh
 from engines.engine import Engine
 from engines.in_memory import InMemoryPlatform
@@ -37,15 +38,26 @@ from generators.profiles import SMOKE
 from oracle.delayed_view import DelayedView
 from shrink import Size, size
 from tests.in_memory import in_memory
+from tests.unit.engines.sample import Recomputing
 from workload.dml import Delete, Insert
 from workload.outcomes.decision import Decision
 from workload.outcomes.results import Check, Finding, Outcome, OutcomeClass, RunSummary
 from workload.outcomes.run_verdict import run_verdict
 from workload.outcomes.trace import Refreshed, Trace
-from workload.query import Call, ColumnRef, Item, Literal, Named, Select, UnionAll
+from workload.query import (
+    Aggregate,
+    AggregateFunction,
+    Call,
+    ColumnRef,
+    Item,
+    Literal,
+    Named,
+    Select,
+    UnionAll,
+)
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column, Table
-from workload.types import BOOLEAN, INT, STRING, Row
+from workload.types import BOOLEAN, DOUBLE, INT, STRING, Row
 
 FAULT = "distinct-value-lingers"
 
@@ -212,6 +224,34 @@ def test_a_failure_of_a_dear_tier_is_shrunk_on_a_cheap_one_that_shows_it_too() -
     assert size(reduced.scenario) == Size(operators=1, rows=1, dml=2)
     assert reduced_in(worker_with({cheap: diverging(alone)}), cheap, task).minimal
     assert helped.runs < alone.runs
+
+
+class TwoBugs(Recomputing):
+    """An AVG is too large by 1; and a COUNT without GROUP BY has no row where there is none to count."""
+
+    def refresh(self, table: str, timestamp: int) -> Notes | None:
+        query = self.queries[table].replace("AVG(", "1 + AVG(")
+        if "COUNT(*)" in query and "GROUP BY" not in query:
+            query = f"SELECT * FROM ({query}) WHERE columns(*) <> 0"
+        self.db.execute(f"DELETE FROM {table}")
+        self.db.execute(f"INSERT INTO {table} {query}")
+        return None
+
+
+def test_a_smaller_scenario_does_not_fail_by_an_operator_that_the_first_one_had_not() -> None:
+    average = Aggregate(AggregateFunction.AVG, A, False, DOUBLE)
+    averages = Select((Item(B, "b"), Item(average, "m")), Named("r", "r"), group_by=(B,))
+    insert = Insert("r", ((1, "x"), (2, "x"), (2, "y")))
+    scenario = Scenario(
+        "averages",
+        (R,),
+        (DynamicTable("means", averages),),
+        (Commit(10, (insert,)), Create(20, "means"), Refresh(40, "means", 40)),
+    )
+    lane = Lane(engine=Engine.of(TwoBugs))
+    reduced = smallest(lane, scenario, lane.judge(scenario), 400)
+    assert reduced.minimal
+    assert set(fingerprint(reduced.scenario, reduced.outcome).operators) == {"grouped aggregation", "AVG"}
 
 
 def test_an_interrupted_search_goes_on_where_it_was() -> None:
