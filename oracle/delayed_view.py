@@ -172,7 +172,7 @@ class DelayedView:
             return ()
         condition = text_at(self._frozen[name].frozen_condition, timestamp)
         where = f"{'' if frozen else 'NOT '}COALESCE(({condition}), FALSE)"
-        values = _as_values(name, self._catalog[name], rows, Dialect.DUCKDB)
+        values = _as_values(name, self._catalog[name], rows)
         text = f"SELECT * FROM ({values}) AS {name} WHERE {where}"
         return run_typed(self._connection, text, self._catalog[name], name, self._limit_s)
 
@@ -279,7 +279,8 @@ class DelayedView:
         are written. Raises KeyError: no such name.
         """
         if name in self._tables:
-            return _as_values(name, self._catalog[name], self.source_rows(name, timestamp), dialect)
+            rows = self.source_rows(name, timestamp)
+            return f"WITH {_as_cte(name, self._catalog[name], rows, dialect)} SELECT * FROM {name}"
         expansion = self._expansion(name).at(timestamp)
         bound = []
         for table in expansion.tables:
@@ -288,7 +289,7 @@ class DelayedView:
                 rows += self.contents(table, before)
             if turn:
                 rows = tuple(sorted(rows, key=repr, reverse=turn % 2 == 0))
-            bound.append(f"{table} AS ({_as_values(table, self._catalog[table], rows, dialect)})")
+            bound.append(_as_cte(table, self._catalog[table], rows, dialect))
         return expansion.text(tuple(bound), dialect, separator="\n")
 
     def _expansion(self, name: str) -> Expansion:
@@ -304,7 +305,7 @@ class DelayedView:
         if table in self._tables:
             return self._base.state(table, timestamp).relation
         rows = self.contents(table, timestamp)
-        return f"({_as_values(table, self._catalog[table], rows, Dialect.DUCKDB)})"
+        return f"({_as_values(table, self._catalog[table], rows)})"
 
     def _bound(self, expansion: Expansion, relations: list[str]) -> tuple[str, ...]:
         return tuple(
@@ -380,14 +381,33 @@ def moments_due(scenario: Scenario) -> Mapping[str, Sequence[int]]:
     return moments
 
 
-def _as_values(name: str, columns: tuple[Column, ...], rows: tuple[Row, ...], dialect: Dialect) -> str:
+def _as_cte(name: str, columns: tuple[Column, ...], rows: tuple[Row, ...], dialect: Dialect) -> str:
+    """Returns a CTE with the rows, whose names stand before AS: SQLite takes none behind a sub-select."""
     if not rows:
-        # VALUES needs a row in both dialects.
-        return no_rows(columns, dialect)
+        # VALUES needs a row in every dialect.
+        return f"{name} AS ({no_rows(columns, dialect)})"
+    return f"{name}({_names(columns, dialect)}) AS ({_values(columns, rows, dialect)})"
+
+
+def _as_values(name: str, columns: tuple[Column, ...], rows: tuple[Row, ...]) -> str:
+    """Returns a query for DuckDB with the rows."""
+    if not rows:
+        return no_rows(columns, Dialect.DUCKDB)
+    values = _values(columns, rows, Dialect.DUCKDB)
+    return f"SELECT * FROM ({values}) AS {name}({_names(columns, Dialect.DUCKDB)})"
+
+
+def _values(columns: tuple[Column, ...], rows: tuple[Row, ...], dialect: Dialect) -> str:
     types = [column.type for column in columns]
     texts = [
-        "(" + ", ".join(literal(value, type_, dialect) for value, type_ in zip(row, types, strict=True)) + ")"
+        ", ".join(literal(value, type_, dialect) for value, type_ in zip(row, types, strict=True))
         for row in rows
     ]
-    names = ", ".join(column_name(column.name, dialect) for column in columns)
-    return f"SELECT * FROM (VALUES {', '.join(texts)}) AS {name}({names})"
+    if dialect is Dialect.MYSQL:
+        # MySQL writes VALUES ROW(1), ROW(2) and MariaDB VALUES (1), (2); both read this.
+        return " UNION ALL ".join(f"SELECT {text}" for text in texts)
+    return f"VALUES {', '.join(f'({text})' for text in texts)}"
+
+
+def _names(columns: tuple[Column, ...], dialect: Dialect) -> str:
+    return ", ".join(column_name(column.name, dialect) for column in columns)

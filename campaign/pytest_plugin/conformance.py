@@ -28,6 +28,7 @@ from generators.generate import scenario_at
 from generators.profiles import QUICK, SMOKE, Profile
 from generators.reshaping import reshaped
 from oracle.compare import compare
+from oracle.delayed_view import DelayedView
 from workload.dml import Insert
 from workload.limits import NO_LIMITS, Limits, no_gap
 from workload.operators import OPERATORS
@@ -221,6 +222,26 @@ class AdapterConformance:
         ]
         if OutcomeClass.PASSED not in {outcome.outcome for outcome in outcomes}:
             pytest.skip(f"none of {self.scenarios} scenarios was judged, such as: {outcomes[0].reason}")
+
+    def test_it_answers_queries_with_the_rows_in_their_text(self) -> None:
+        """Asks `evaluate` for the third vote: queries of random scenarios that read no tables."""
+        with opened(self.adapter) as adapter:
+            for index in range(self.scenarios):
+                scenario = scenario_at(SEED, self.within(SMOKE), index)
+                at = max(step.at for step in scenario.steps)
+                with DelayedView(scenario) as truth:
+                    for each in scenario.definitions:
+                        text = truth.sql(each.name, at, self.capabilities.dialect)
+                        if self._answer(adapter, text, truth.columns(each.name)) is None:
+                            pytest.skip("it has no `evaluate`: the third vote is a refresh of a new database")
+
+    def _answer(self, adapter: Adapter, text: str, columns: Sequence[Column]) -> Sequence[Row] | None:
+        try:
+            rows = adapter.evaluate(text, columns)
+            return None if rows is None else list(rows)
+        except Exception as error:
+            # What evaluates a query in an engine may raise anything.
+            raise AssertionError(f"`evaluate` raises {type(error).__name__}: {error}; for: {text}") from error
 
     def test_what_is_beyond_its_limits_is_refused_and_not_wrong(self) -> None:
         """Definitions beyond its limits are refused as unsupported, or maintained correctly.

@@ -198,8 +198,7 @@ def test_the_text_for_display_gives_the_contents_by_itself(
 
 def test_the_text_for_display_comes_in_both_dialects(view: DelayedView) -> None:
     assert view.sql("big", 30, Dialect.SPARK).splitlines() == [
-        "WITH orders AS (SELECT * FROM (VALUES (3, 'oslo', CAST('15' AS BIGINT)))"
-        " AS orders(id, city, amount))",
+        "WITH orders(id, city, amount) AS (VALUES (3, 'oslo', CAST('15' AS BIGINT)))",
         "SELECT orders.id AS id, orders.city AS city, orders.amount AS amount FROM orders"
         " WHERE (orders.amount >= CAST('10' AS BIGINT))",
     ]
