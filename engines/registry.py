@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from engines import asking
 from engines.adapter import Adapter, Capabilities
 from engines.engine import Engine
 from engines.errors import EngineError, shown
@@ -181,4 +182,5 @@ def limits_of(*tiers: str) -> Limits:
 
 def limits_of_adapter(name: str) -> Limits:
     """Returns the limits that an adapter gives. Raises EngineError as `find_adapter` does."""
-    return find_adapter(name).capabilities.limits
+    adapter = find_adapter(name)
+    return asking.limits_of(adapter, adapter.capabilities)

@@ -64,7 +64,8 @@ class Limits:
     `clock`: whether the current time in a query is the data timestamp of its refresh.
     `gap`: the reason why a query with supported operators is not supported, None where it is. `amend`: a
     query close to the given one that the engine is more likely to support, with the same columns and perhaps
-    more; amending twice gives the same as amending once. `dialects`: those in which every query and
+    more; amending twice gives the same as amending once. `asks`: whether the engine itself is asked for each
+    query, which is left out if a new database refuses it over empty tables. `dialects`: those in which every query and
     condition has a text (see `within_dialect`).
 
     `lacks`: functions and other words of the dialect's SQL that the engine does not know, as "substr" or
@@ -88,6 +89,7 @@ class Limits:
     clock: bool = False
     gap: Callable[[Query], str | None] = no_gap
     amend: Callable[[Query], Query] = as_it_is
+    asks: bool = False
     dialects: frozenset[Dialect] = frozenset()
     lacks: frozenset[str] = frozenset()
     keys: bool = False
@@ -186,6 +188,7 @@ FLAGS = (
     "restarts",
     "rollbacks",
     "clock",
+    "asks",
     "keys",
     "nulls",
     "single_rows",
@@ -224,6 +227,7 @@ WORDS: Mapping[str, Operator | Mapping[str, object]] = {
     "order by limit": Operator.LIMIT,
     "views": {"views": True},
     "dynamic tables over dynamic tables": {"layered": True},
+    "what it takes": {"asks": True},
     "append only": {"statements": frozenset({"insert"})},
     "keys": {"keys": True},
     "no null": {"nulls": False},
@@ -267,6 +271,7 @@ def both(a: Limits, b: Limits) -> Limits:
         clock=a.clock and b.clock,
         gap=lambda query: a.gap(query) or b.gap(query),
         amend=lambda query: b.amend(a.amend(query)),
+        asks=a.asks or b.asks,
         dialects=a.dialects | b.dialects,
         lacks=a.lacks | b.lacks,
         keys=a.keys or b.keys,

@@ -13,6 +13,7 @@ from hypothesis import assume, currently_in_test_context
 from campaign.failures.triage import smallest
 from campaign.judging.lane import Lane
 from engines.adapter import Capabilities
+from engines.asking import limits_of
 from engines.engine import Engine, Open, opened
 from generators.fitting import fit
 from reports.describe import definition_head, definition_sql, table_sql, timeline
@@ -64,8 +65,9 @@ def assert_delayed_view_semantics(engine: Open, scenario: Scenario, *, shrink: i
     if not callable(engine):
         raise TypeError(f"engine is {engine!r}; give the Adapter class: each run needs an empty database")
     capabilities = _capabilities(engine)
-    lane = Lane(engine=Engine.of(engine), limits=capabilities.limits)
-    within = fit(scenario, capabilities.limits)
+    limits = limits_of(engine, capabilities)
+    lane = Lane(engine=Engine.of(engine), limits=limits)
+    within = fit(scenario, limits)
     in_hypothesis = currently_in_test_context()
     if not within.dynamic_tables:
         if in_hypothesis:

@@ -18,6 +18,7 @@ from campaign.judging.lane import Lane
 from campaign.pytest_plugin.assertion import NOT_JUDGED
 from campaign.runs.tally import covered
 from engines.adapter import Adapter, Capabilities, Transaction
+from engines.asking import limits_of
 from engines.engine import Engine, opened
 from generators import domains
 from generators.choices import SeededChoices
@@ -76,7 +77,7 @@ def _within(limits: Limits, profile: Profile) -> Profile:
 @lru_cache(MAX_SEARCHED)
 def _searched(adapter: type[Adapter], index: int) -> tuple[frozenset[str], Callable[[], Outcome]]:
     """Returns what a random scenario covers, and its outcome when asked for; all operators share them."""
-    scenario = scenario_at(SEED, _within(adapter.capabilities.limits, SMOKE), index)
+    scenario = scenario_at(SEED, _within(limits_of(adapter, adapter.capabilities), SMOKE), index)
     lane = Lane(engine=Engine.of(adapter), limits=adapter.capabilities.limits)
     return frozenset(+covered(scenario)), cache(partial(lane.judge, scenario))
 
@@ -127,7 +128,7 @@ class AdapterConformance:
 
     def within(self, profile: Profile) -> Profile:
         """The profile cut to the limits of the adapter."""
-        return _within(self.capabilities.limits, profile)
+        return _within(limits_of(self.adapter, self.capabilities), profile)
 
     def judge(self, scenario: Scenario, *allowed: OutcomeClass) -> Outcome:
         """Asserts that a scenario passes, or has another outcome that is allowed; returns the outcome."""

@@ -16,6 +16,7 @@ import pytest
 from campaign.failures.refusals import refusals
 from campaign.judging.lane import FOUND, Lane
 from engines.adapter import Adapter
+from engines.asking import limits_of
 from engines.engine import Engine
 from generators.coverage import features
 from generators.fitting import fitted
@@ -113,7 +114,7 @@ class OperatorCounts:
 
 def count_operators(adapter: type[Adapter], scenarios: int) -> OperatorCounts:
     """Judges random scenarios within the limits; returns by operator what the engine takes and refuses."""
-    limits = adapter.capabilities.limits
+    limits = limits_of(adapter, adapter.capabilities)
     lane = Lane(engine=Engine.of(adapter), limits=limits)
     profile = fitted(SMOKE, limits)
     counts, accepted = OperatorCounts(), Counter[str]()

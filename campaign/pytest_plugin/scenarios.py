@@ -21,6 +21,7 @@ from campaign.pytest_plugin.assertion import REASONS_NOT_JUDGED
 from campaign.runs.definitions import ValuesFrom, over_definitions, values_from
 from campaign.runs.plan import seconds_of
 from engines import Adapter
+from engines.asking import limits_of
 from generators.fitting import fitted
 from generators.generate import scenario_at
 from generators.profiles import QUICK, Profile, load_profile
@@ -163,7 +164,7 @@ def _profile(marker: Mapping[str, Any]) -> Profile:
         return profile
     if not (isinstance(engine, type) and issubclass(engine, Adapter)):
         raise pytest.UsageError(f"marker dvs: engine={engine!r} is no class derived from Adapter")
-    limits = engine.capabilities.limits
+    limits = limits_of(engine, engine.capabilities)
     return profile if limits == NO_LIMITS else fitted(profile, limits)
 
 
