@@ -20,7 +20,7 @@ from workload.sql import Dialect
 from workload.types import Kind, Row
 
 UNKNOWN = frozenset({"not", "same", "differs", "neg"})
-"""Functions that a condition of a view must not have."""
+"""Functions that Turso's compiler of views does not know in a condition."""
 
 
 def gap(query: ir.Query) -> str | None:
