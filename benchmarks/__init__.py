@@ -1,1 +1,1 @@
-"""Ratios measured side by side; not packaged."""
+"""Benchmarks: most measure ratios side by side, in one run; no part of the package."""

@@ -44,12 +44,12 @@ class Row:
 
 
 def read_rows() -> list[Row]:
-    """The rows of the file."""
+    """Returns the rows of benchmarks/results.toml."""
     return [Row(**row) for row in tomllib.loads(ROWS.read_text(encoding="utf-8"))["row"]]
 
 
 def rows_text(rows: Sequence[Row]) -> str:
-    """The file with rows."""
+    """Returns the text of benchmarks/results.toml with these rows; what stands before them is kept."""
     head = ROWS.read_text(encoding="utf-8").partition("\n[[row]]")[0]
     return head + "".join(f"\n[[row]]\n{''.join(_fields(row))}" for row in rows)
 
@@ -67,7 +67,7 @@ def _fields(row: Row) -> Iterator[str]:
 
 
 def areas_table(rows: Sequence[Row]) -> str:
-    """The table of docs/results.md, one part for each area."""
+    """Returns the table of docs/results.md, one part for each area."""
     parts = []
     for area, group in groupby(rows, lambda row: row.area):
         lines = [
@@ -79,7 +79,7 @@ def areas_table(rows: Sequence[Row]) -> str:
 
 
 def front_table(rows: Sequence[Row]) -> str:
-    """The rows of the README's table."""
+    """Returns the rows of the README's table."""
     return "\n".join(f"| {row.what} | {row.value} | `{row.command}` |" for row in rows if row.front)
 
 
@@ -91,7 +91,7 @@ PAGES: Mapping[str, Callable[[Sequence[Row]], str]] = {
 
 
 def page_text(page: str, rows: Sequence[Row]) -> str:
-    """A page with the table of the rows."""
+    """Returns a page with the table of the rows."""
     text = (ROOT / page).read_text(encoding="utf-8")
     before, _, rest = text.partition("<!-- results -->\n")
     after = rest.partition("<!-- /results -->")[2]
@@ -99,7 +99,7 @@ def page_text(page: str, rows: Sequence[Row]) -> str:
 
 
 def measured(row: Row) -> Row:
-    """The row with the value that its command gives now. Raises SystemExit where the command fails."""
+    """Runs the command of a row; returns the row with its value. Raises SystemExit where it fails."""
     variables = dict(re.findall(r"(\w+)=(\S+) ", row.command))
     words = shlex.split(re.sub(r"^(\w+=\S+ )+", "", row.command))
     program = {"python": [sys.executable], "pytest": [sys.executable, "-m", "pytest", "-q"]}
@@ -124,7 +124,7 @@ def measured(row: Row) -> Row:
 
 
 def value_of(result: Mapping[str, Any]) -> str:
-    """The figures of a campaign, or of a hunt for planted faults, in one line."""
+    """Returns the figures of a campaign, or of a hunt for planted faults, in one line."""
     match result:
         case {"faults": [*faults]}:
             killed = sum(fault["verdict"] == "killed" for fault in faults)

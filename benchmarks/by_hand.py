@@ -87,7 +87,7 @@ class ByHand:
         return time.perf_counter() - start
 
     def seen(self) -> None:
-        """Takes the newest version of `fact` as read by all tables."""
+        """Notes that all tables have read the newest version of `fact`."""
         newest = DeltaTable.forPath(self.spark, f"{self.account}/fact").history(1).collect()[0]
         self.version = int(newest["version"])
 

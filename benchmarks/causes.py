@@ -42,20 +42,20 @@ def main(faults: tuple[str, ...], failures: int, scenarios: int, seconds: float,
         groups = groups_of(by_fault[fault])
         texts = " | ".join(group.fingerprint.text for group in groups)
         print(f"{fault}: {len(by_fault[fault])} failures, {len(groups)} groups: {texts}", flush=True)
-    met = {fault: members for fault, members in by_fault.items() if members}
-    single = sum(len(groups_of(members)) == 1 for members in met.values())
-    pairs = list(combinations(met, 2))
-    mixed = [(one, two) for one, two in pairs if not told_apart(met[one], met[two])]
+    failing = {fault: members for fault, members in by_fault.items() if members}
+    single = sum(len(groups_of(members)) == 1 for members in failing.values())
+    pairs = list(combinations(failing, 2))
+    mixed = [(one, two) for one, two in pairs if not told_apart(failing[one], failing[two])]
     for one, two in mixed:
         print(f"not told apart: {one}, {two}")
     print(
-        f"{single} of {len(met)} faults give one group, "
+        f"{single} of {len(failing)} faults give one group, "
         f"{len(pairs) - len(mixed)} of {len(pairs)} pairs are told apart"
     )
 
 
 def failures_of(fault: str, seed: int, wanted: int, scenarios: int, seconds: float) -> list[Failure]:
-    """The first failures of a fault, shrunk to the end."""
+    """Returns the first failures of a planted fault, shrunk to the end."""
     lane = LaneSpec(tier="rules", faults=(fault,)).build()
     end = time.monotonic() + seconds
     failures: list[Failure] = []
@@ -81,7 +81,7 @@ def failures_of(fault: str, seed: int, wanted: int, scenarios: int, seconds: flo
 
 
 def told_apart(one: Sequence[Failure], two: Sequence[Failure]) -> bool:
-    """Whether no group holds failures of both."""
+    """Tells whether no group holds failures of both."""
     moved = [replace(failure, index=failure.index + APART) for failure in two]
     return not any(group.indices[0] < APART <= group.indices[-1] for group in groups_of([*one, *moved]))
 

@@ -114,7 +114,7 @@ def load(spark: SparkSession, path: str, rows: int) -> Account:
             rows,
         ),
     }
-    made = {
+    sql = {
         "name": "CONCAT('customer ', id)",
         "segment": "CAST(id % 5 AS INT)",
         "customer_id": f"(id * 31) % {rows // 40}",
@@ -129,7 +129,7 @@ def load(spark: SparkSession, path: str, rows: int) -> Account:
     for name, (columns, count) in tables.items():
         typed = [column.split() for column in columns.split(", ")]
         account.create_base_table(name, [(column, type_) for column, type_ in typed])
-        items = ", ".join(f"{made[column]} AS {column}" if column in made else column for column, _ in typed)
+        items = ", ".join(f"{sql[column]} AS {column}" if column in sql else column for column, _ in typed)
         frame = spark.sql(f"SELECT {items} FROM RANGE(0, {count}, 1, {8 if name == 'lineitem' else 1})")
         frame.write.format("delta").mode("append").save(f"{path}/{name}")
     return account
@@ -176,8 +176,8 @@ class Meter:
         start = self.cpu() if self.cpu else 0.0
         act()
         record = self.account.describe(name).refreshes[-1]
-        known = self.account.store.journal.poll().of(name).took
-        seconds = self.cpu() - start if self.cpu else known[record.frontier.timestamp] / 1e6
+        seconds_by_time = self.account.store.journal.poll().of(name).took
+        seconds = self.cpu() - start if self.cpu else seconds_by_time[record.frontier.timestamp] / 1e6
         return Past(action=record.action, seconds=seconds, extents=record.extents)
 
 
@@ -224,8 +224,8 @@ def judged(life: Life) -> Iterator[Judged]:
     past = [life.first]
     best: dict[tuple[float, str], tuple[float, float]] = {}
     for cell in life.cells:
-        known = best.get((cell.percent, cell.place), cell.seconds)
-        best[cell.percent, cell.place] = (min(known[0], cell.seconds[0]), min(known[1], cell.seconds[1]))
+        old = best.get((cell.percent, cell.place), cell.seconds)
+        best[cell.percent, cell.place] = (min(old[0], cell.seconds[0]), min(old[1], cell.seconds[1]))
     for cell in life.cells:
         choice = choose(past, cell.work)
         seconds = cell.seconds[choice.action is Action.FULL]
@@ -283,17 +283,17 @@ def main(
         show([each for line in lines for each in judged(_read(json.loads(line)))])
         return
     numbers = [number.strip() for number in only.split(",") if number.strip()]
-    known = {query.partition(":")[0]: query for query in QUERIES}
-    unknown = [number for number in numbers if number not in known]
+    kinds = {query.partition(":")[0]: query for query in QUERIES}
+    unknown = [number for number in numbers if number not in kinds]
     if unknown:
-        raise click.BadParameter(f"no query {unknown[0]}; there are: {', '.join(known)}", param_hint="--only")
+        raise click.BadParameter(f"no query {unknown[0]}; there are: {', '.join(kinds)}", param_hint="--only")
     folder, choices = tempfile.mkdtemp(prefix="choice-"), random.Random(seed)
     try:
         spark = open_session()
         meter = Meter(load(spark, f"{folder}/account", rows), cpu_of(spark) if cpu else None)
         found: list[Judged] = []
-        for number in numbers or known:
-            life = life_of(known[number], meter, rows, rounds, choices)
+        for number in numbers or kinds:
+            life = life_of(kinds[number], meter, rows, rounds, choices)
             found.extend(judged(life))
             if save is not None:
                 with save.open("a", encoding="utf-8") as file:

@@ -42,20 +42,20 @@ def appends(transactions: int, stale: float) -> None:
     def write(path: Path) -> None:
         choose, lists, lines = random.Random(7), dict[int, list[int]](), list[str]()
         for number in range(transactions):
-            asked, done = [], []
+            requests, done = [], []
             old = choose.random() < stale
             for _ in range(choose.randint(1, 4)):
                 key = number // 400 * 5 + choose.randrange(5)
-                held = lists.setdefault(key, [])
+                elements = lists.setdefault(key, [])
                 if choose.random() < 0.5:
-                    held.append(len(held) + 1)
-                    asked.append(f"[:append {key} {len(held)}]")
-                    done.append(asked[-1])
+                    elements.append(len(elements) + 1)
+                    requests.append(f"[:append {key} {len(elements)}]")
+                    done.append(requests[-1])
                 else:
-                    shown = held[: len(held) // 2] if old else held
-                    asked.append(f"[:r {key} nil]")
+                    shown = elements[: len(elements) // 2] if old else elements
+                    requests.append(f"[:r {key} nil]")
                     done.append(f"[:r {key} [{' '.join(map(str, shown))}]]")
-            for kind, ops in (("invoke", asked), ("ok", done)):
+            for kind, ops in (("invoke", requests), ("ok", done)):
                 lines.append(
                     f"{{:type :{kind}, :f :txn, :value [{' '.join(ops)}], :process {number % 20}, "
                     f":index {len(lines)}, :time {len(lines)}}}"
@@ -209,6 +209,7 @@ def _recorded(choose: random.Random, transactions: int, stale: float, starts: bo
 
 
 def _measure(what: str, name: str, write: Callable[[Path], None], *options: str) -> None:
+    """Writes a file, runs `dvs check` on it in a process of its own, and prints what that took."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         write(path)

@@ -35,9 +35,9 @@ def main(kinds: tuple[str, ...], dbt_python: str) -> None:
     chosen = [kind for kind in ChangeKind if kind.value in kinds or (not kinds and kind not in SOUND)]
     target, most_rows, longest, missed = Target(SHOP, dbt_python), 0, 0.0, []
     for kind in chosen:
-        before, begun = processors_s(), time.monotonic()
+        before, start = processors_s(), time.monotonic()
         result = search(target, LIMITS, schema=SHOP / "schema.sql", kinds=(kind,))
-        used, wall = processors_s() - before, time.monotonic() - begun
+        used, wall = processors_s() - before, time.monotonic() - start
         smallest = {id_: cells[kind].smallest for id_, cells in result.answers.items()}
         rows = {id_: found.trial.source_rows for id_, found in smallest.items() if found is not None}
         names = ", ".join(result.facts.project.models[id_].name for id_ in rows) or "nothing"
@@ -45,13 +45,13 @@ def main(kinds: tuple[str, ...], dbt_python: str) -> None:
         print(f"{kind.value}: {most} rows, {used:.0f} s of CPU, {wall:.0f} s: {names}", flush=True)
         most_rows, longest = max(most_rows, most), max(longest, used)
         missed += [] if rows else [kind.value]
-    said = f"{len(chosen) - len(missed)} of {len(chosen)} kinds found"
-    said += f" (missed: {', '.join(missed)})" if missed else ""
-    print(f"{said}, each within {longest:.0f} s of CPU, by reproductions of at most {most_rows} source rows")
+    text = f"{len(chosen) - len(missed)} of {len(chosen)} kinds found"
+    text += f" (missed: {', '.join(missed)})" if missed else ""
+    print(f"{text}, each within {longest:.0f} s of CPU, by reproductions of at most {most_rows} source rows")
 
 
 def processors_s() -> float:
-    """Seconds of the processors that this process and those that it waited for have used."""
+    """Returns the seconds of the processors that this process and those that it waited for have used."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 

@@ -73,7 +73,7 @@ def large(transactions: int, skew: float, tables: int, starts: bool) -> None:
 def events(
     choose: random.Random, transactions: int, skew: float, tables: int, starts: bool = False
 ) -> Iterator[str]:
-    """Half commits, a quarter refreshes (half of them over another dynamic table), a quarter readers."""
+    """Yields half commits, a quarter refreshes (some over another dynamic table), a quarter readers."""
     base = dict.fromkeys(range(tables), 0)
     stored: dict[int, int] = {}
     upper: dict[int, int] = {}

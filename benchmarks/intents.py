@@ -67,9 +67,9 @@ def main(transactions: int, keys: int, hot: float) -> None:
     ledger = IntentLedger(spark, tempfile.mkdtemp(prefix="intents_"))
     start = 1
     for count in (transactions, LATER_TRANSACTIONS, LATER_TRANSACTIONS):
-        began = time.perf_counter()
+        begin = time.perf_counter()
         done = ledger.add(batch(spark, start, count, keys, hot), show)
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - begin
         click.echo(f"{done.transactions:,} transactions: {done.rolled_back:,} rolled back, {seconds:.1f} s")
         start += count
 

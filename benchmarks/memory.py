@@ -23,7 +23,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def resident(root: int) -> int:
-    """Bytes of resident memory of a process and everything below it; shared pages count more than once."""
+    """Returns the bytes of resident memory of a process and all below it; shared pages count repeatedly."""
     children: dict[int, list[int]] = defaultdict(list)
     pages: dict[int, int] = {}
     for folder in Path("/proc").glob("[0-9]*"):

@@ -184,9 +184,9 @@ def main(*, events: int, percent: float, rounds: int, only: str) -> None:
         for number in range(rounds):
             arrive(spark, path, events + number * step, events + (number + 1) * step)
             for name, pair in tables.items():
-                taken = [refreshed(account, table).total for table in pair]
+                seconds = [refreshed(account, table).total for table in pair]
                 if number:
-                    best[name] = [min(both) for both in zip(best[name], taken, strict=True)]
+                    best[name] = [min(both) for both in zip(best[name], seconds, strict=True)]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     click.echo(f"{events:,} events, {step:,} new; best of {rounds - 1} rounds, in seconds")

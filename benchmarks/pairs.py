@@ -23,7 +23,7 @@ PROGRAM = "from campaign.cli import main; main()"
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Per second of one run: dynamic tables, and refreshes."""
+    """How many dynamic tables and refreshes one run did per second."""
 
     tables: float
     refreshes: float

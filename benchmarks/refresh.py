@@ -188,8 +188,8 @@ def main(
             hand.seen()
             account.execute(update_text(rows, changed, number, change, clustered=clustered))
             for kind, (mine, full) in names.items():
-                taken = hand.refresh(kind) if kind in with_text else None
-                costs[kind].append(Round(refreshed(account, mine), refreshed(account, full), taken))
+                seconds = hand.refresh(kind) if kind in with_text else None
+                costs[kind].append(Round(refreshed(account, mine), refreshed(account, full), seconds))
         click.echo(f"{rows:,} rows, {changed:,} {CHANGES[change]}; best of {rounds - 1} rounds, in seconds")
         show(costs)
     finally:

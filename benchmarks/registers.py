@@ -47,7 +47,7 @@ def write_registers(path: Path, transactions: int, operations: int) -> None:
 def _read(
     key: NDArray[np.int64], value: NDArray[np.int64], writes: NDArray[np.bool_], last: NDArray[np.int64]
 ) -> None:
-    """Gives each read the value that was written last. `last`: by key that of earlier pieces; it goes on."""
+    """Gives each read the value written last. `last`: by key that of earlier pieces, then of this one too."""
     order = np.argsort(key, kind="stable")
     keys, values, is_write = key[order], value[order], writes[order]
     # Of each place the last write at or before it; a transaction has one operation of a key.

@@ -144,7 +144,7 @@ def _write(spark: SparkSession, folder: Path, draw: random.Random) -> None:
 
 
 def _judge(account: Account, spark: SparkSession, figures: Figures) -> None:
-    """Compares every table with its query at its data timestamp, and looks at the history."""
+    """Compares every table with its query at its data timestamp, and counts the failed refreshes."""
     wrong = []
     for name in QUERIES:
         table = account.dynamic_table(name)

@@ -28,17 +28,17 @@ from workload.scenario import Scenario
 
 
 def every_fresh(step: int, table: str) -> bool:
-    """A fresh initialization after every refresh."""
+    """Returns True: there is a fresh initialization after every refresh."""
     return True
 
 
 def run_only(engine: Engine, wanted: Callable[[Scenario], FreshWanted]) -> Callable[[Scenario], None]:
-    """Runs the engine without judging."""
+    """Returns what runs the engine on a scenario without judging."""
     return lambda scenario: void(engine.run(scenario, wanted(scenario)))
 
 
 def judged(engine: Engine) -> Callable[[Scenario], None]:
-    """Runs and judges, as a campaign does."""
+    """Returns what runs and judges a scenario, as a campaign does."""
     lane = Lane(engine=engine)
     return lambda scenario: void(lane.judge(scenario))
 
@@ -48,7 +48,7 @@ def void(result: object) -> None:
 
 
 def variants_of(engine: Engine) -> Mapping[str, Callable[[Scenario], None]]:
-    """What is compared; the first is the base of the ratios."""
+    """Returns the variants by name; the first is the base of the ratios."""
     return {
         "campaign (run, sampled fresh ids, judge)": judged(engine),
         "run only": run_only(engine, lambda scenario: never_fresh),
@@ -58,7 +58,7 @@ def variants_of(engine: Engine) -> Mapping[str, Callable[[Scenario], None]]:
 
 
 def phases(engine: Engine, scenarios: list[Scenario]) -> Mapping[str, float]:
-    """Seconds by phase of a refresh, from the engine's own records."""
+    """Returns the seconds by phase of a refresh, from the engine's records, and how many `refreshes` ran."""
     spent: dict[str, float] = defaultdict(float)
     original = execute.Refreshing.run
 

@@ -74,7 +74,7 @@ def statements(seed: int, number: int) -> Iterator[str]:
 
 @dataclass(slots=True)
 class Bench:
-    """An account with the tables of TPC-DS. `wrong`: what was not as it should be."""
+    """An account with the tables of TPC-DS. `wrong`: queries refused, refreshes failed, contents wrong."""
 
     folder: str
     spark: SparkSession
@@ -169,8 +169,8 @@ def main(rounds: int, facts: int, seed: int, only: str) -> None:
         for round_ in range(rounds):
             for statement in statements(seed, round_):
                 account.execute(statement)
-            taken = [bench.refresh(n, f"round {round_}") for n in wanted if modes[n] is not None]
-            spent, alone = (sum(each) for each in zip(*taken, strict=True))
+            times = [bench.refresh(n, f"round {round_}") for n in wanted if modes[n] is not None]
+            spent, alone = (sum(each) for each in zip(*times, strict=True))
             print(f"round {round_}: {spent:.0f} s of refreshes; the queries alone: {alone:.0f} s", flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -128,17 +128,17 @@ def _type(name: str, kind: str) -> str:
 def tables(seed: int, columns: Schema, texts: Iterable[str], facts: int) -> Mapping[str, Rows]:
     """Returns the rows of all tables; `facts`: of each table of sales."""
     draw, constants = random.Random(seed), _constants(texts)
-    made = {
+    rows = {
         table: [_row(draw, table, of, number, constants) for number in range(_rows(table, facts))]
         for table, of in columns.items()
     }
     for returned, (sold, mine, theirs, numbered) in RETURNS.items():
-        for row in made[returned]:
-            sale = draw.choice(made[sold])
+        for row in rows[returned]:
+            sale = draw.choice(rows[sold])
             for name in ("item_sk", "customer_sk", numbered):
                 if f"{mine}_{name}" in row and f"{theirs}_{name}" in sale:
                     row[f"{mine}_{name}"] = sale[f"{theirs}_{name}"]
-    return made
+    return rows
 
 
 def _rows(table: str, facts: int) -> int:

@@ -40,7 +40,7 @@ class Volume:
     failed: int = 0
 
     def line(self, name: str, base: Volume) -> str:
-        """One row."""
+        """Returns the row of a variant: rates per second, the ratio to `base`, and how many failed."""
         rates = (self.definitions, self.refreshes, self.judgements)
         text = "  ".join(f"{value / self.seconds:10.2f}" for value in rates)
         ratio = (self.judgements / self.seconds) / (base.judgements / base.seconds)
@@ -48,7 +48,7 @@ class Volume:
 
 
 def variants(tier: str, worlds: int) -> Mapping[str, LaneSpec]:
-    """One by one first."""
+    """Returns the lanes by name: one by one first, then lifted."""
     one = LaneSpec(tier=tier, lifting=Lifting.NONE)
     lifted = {"intervals lifted": replace(one, lifting=Lifting.INTERVALS)} if tier.startswith("spark") else {}
     databases = replace(one, lifting=Lifting.DATABASES, worlds=worlds)

@@ -2,8 +2,8 @@
 
 Read first `adapter.py` (what an engine must do), `drive.py` (how a scenario becomes a trace) and
 `registry.py` (where scenarios can run, by the names of the command line). The built-in engine is in
-`in_memory.py`, `on_spark.py` and `on_delta.py`; those of others are in `others`. `campaign.judging.lane` runs
-scenarios on them.
+`in_memory.py`, `spark/on_spark.py` and `spark/on_delta.py`; engines that others wrote are in `others`.
+`campaign.judging.lane` runs scenarios on all of them.
 """
 
 from pkgutil import extend_path

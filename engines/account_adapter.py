@@ -1,4 +1,4 @@
-"""The built-in engine behind the interface of adapters: what `in_memory`, `on_spark`, `on_delta` share."""
+"""The built-in engine as an adapter: what `in_memory`, `spark.on_spark` and `spark.on_delta` share."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ class AccountAdapter(SchedulingAdapter):
     """A database of the built-in engine. It shows everything, so every check is made.
 
     Subclasses set `account` and `clock`, and say how base tables are written and stored rows are read.
+    `branches`: the branches of rules that refreshes have taken since the notes on the last one.
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities(
@@ -58,7 +59,7 @@ class AccountAdapter(SchedulingAdapter):
     branches: list[Branch]
 
     def watch(self) -> Met:
-        """Begins to note the branches of rules that refreshes take; returns what the engine tells them."""
+        """Begins a list of the branches that refreshes take; returns the function that adds one to it."""
         self.branches = []
         return self.branches.append
 
@@ -104,7 +105,10 @@ class AccountAdapter(SchedulingAdapter):
             )
 
     def replace(self, definition: Definition, query: str) -> bool | None:
-        """Replaces a view or dynamic table; a refresh writes anew what it means. Raises Unsupported."""
+        """Gives a view or dynamic table another query; its contents follow at the next refresh.
+
+        Returns whether a dynamic table is incremental; None for a view. Raises Unsupported.
+        """
         match definition:
             case DynamicTable():
                 return self._defined(definition, query, or_replace=True)
@@ -130,9 +134,9 @@ class AccountAdapter(SchedulingAdapter):
             self.account.initialize(name, observe=self._observing(record))
 
     def refresh_with_upstream(self, name: str, timestamp: int, record: Record) -> None:
-        """Refreshes a dynamic table and its upstream tables; to now as users do, without a timestamp.
+        """Refreshes a dynamic table and its upstream tables. Raises RefreshFailed.
 
-        Raises RefreshFailed.
+        A refresh to the present is asked for without a timestamp, as users do it.
         """
         at = None if timestamp == self.clock.now() else timestamp
         with failures():
@@ -235,6 +239,7 @@ BUGS = (
 """Errors of Python that show a bug where they are raised; those of files, processes and Spark do not."""
 
 OURS = ("dynamic_tables", "engines", "campaign", "oracle", "workload")
+"""The packages of this project that an error can come through."""
 
 
 def _broken(error: Exception) -> RefreshFailed | None:
@@ -292,19 +297,19 @@ def failures() -> Iterator[None]:
             timestamp=error.timestamp,
         ) from error
     except (DefinitionError, UnsupportedError) as error:
-        # The definition was accepted: what is refused now was to work.
+        # The definition was accepted before, so a refusal now is a failure.
         raise RefreshFailed(str(error)) from error
 
 
 def _counted(record: RefreshRecord) -> Counted | None:
-    """The sizes of the change set by a record; None for an action without one."""
+    """Returns the sizes of the change set of a refresh; None for an action without change set."""
     if record.inserted is None or record.deleted is None:
         return None
     return Counted(record.inserted, record.deleted)
 
 
 def change_rows(changes: ChangeSet) -> tuple[ChangeRow, ...]:
-    """The rows of a raw change set; the engine puts `$ACTION` and `$ROW_ID` last."""
+    """Returns the rows of a raw change set; the engine puts `$ACTION` and `$ROW_ID` last."""
     return tuple(
         ChangeRow(ChangeAction(str(row[-2])), str(row[-1]), workload_row(row[:-2])) for row in changes.rows()
     )

@@ -111,7 +111,7 @@ class Notes:
     the refresh made, the `versions` of the sources that it read, and in `source_timestamps` for each source
     the commit time or data timestamp of that version. ACTIONS: `action` as reported, `effective_action` as
     the commit itself shows it, and `reason`.
-    `branches`: those of its rules that it took for the first time, for the built-in engine's coverage.
+    `branches`: those of its rules that the built-in engine took since the last notes, for coverage.
     """
 
     columns: tuple[Column, ...] = ()
@@ -132,7 +132,7 @@ NOTHING_SHOWN = Notes()
 
 @dataclass(frozen=True, slots=True)
 class OtherCommit:
-    """A transaction of another process. `parts`: commit its statements, in this order.
+    """A transaction of another process. `parts`: functions that commit its statements, in this order.
 
     `written`: returns, after the last part, the version of each written table.
     """
@@ -223,35 +223,35 @@ class Adapter(ABC):
 
     @abstractmethod
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
-        """The rows that a reader of a table sees now; `columns` are the columns of its definition."""
+        """Returns the rows that a reader of a table sees now. `columns`: those of its definition."""
 
     def stored(self, name: str, columns: Sequence[Column]) -> Iterable[StoredRow]:
-        """The rows of a dynamic table with their row ids; without ids where the engine shows none."""
+        """Returns the rows of a dynamic table with their row ids; without ids where the engine shows none."""
         return (StoredRow(None, tuple(row)) for row in self.rows(name, columns))
 
     def rows_at(self, name: str, timestamp: int, columns: Sequence[Column]) -> Iterable[Row] | None:
-        """The rows that a reader of a dynamic table sees as of one of its earlier data timestamps.
+        """Returns the rows that a reader of a dynamic table sees as of one of its earlier data timestamps.
 
         None where the engine has no such reads. Raises RefreshFailed.
         """
         return None
 
     def fresh(self, name: str) -> Iterable[StoredRow] | None:
-        """The rows and ids that an initialization at the table's data timestamp would give.
+        """Returns the rows and ids that an initialization at the table's data timestamp would give.
 
         None where the table has no row ids. Called only if the engine shows FRESH_IDS.
         """
         return None
 
     def hidden_state(self, name: str) -> HiddenState | None:
-        """The hidden columns that the engine maintains a table from; None where it has or shows none.
+        """Returns the hidden columns from which a table is maintained; None where there are none to see.
 
         Called only if the engine shows FRESH_IDS.
         """
         return None
 
     def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row] | None:
-        """The engine's own answer to a query that reads no tables: the third vote.
+        """Returns the engine's own answer to a query that reads no tables: the third vote.
 
         None where the engine cannot answer such a query. The vote is then the first contents of the same
         table in an empty database.
@@ -259,7 +259,7 @@ class Adapter(ABC):
         return None
 
     def columns_of(self, query: str) -> Sequence[Column] | None:
-        """The columns of a query that reads no tables, with their types.
+        """Returns the columns of a query that reads no tables, with their types.
 
         None where the engine cannot tell; definitions that somebody else wrote are then typed by the built-in
         engine. Raises EngineError: the engine refuses the query.
@@ -296,11 +296,11 @@ class SchedulingAdapter(Adapter):
 
     @abstractmethod
     def newest(self, name: str) -> int | None:
-        """The version that a reader of a table sees now; None where there is no such table."""
+        """Returns the version that a reader of a table sees now; None where there is no such table."""
 
     @abstractmethod
     def full_reason(self, name: str) -> str:
-        """Why a dynamic table is not maintained incrementally; empty where it is."""
+        """Returns why a dynamic table is not maintained incrementally; empty where it is."""
 
     def begin(self, transaction: Transaction, meanwhile: Meanwhile) -> OtherCommit | None:
         """Returns a transaction of another process, to be committed part by part.

@@ -51,7 +51,7 @@ SETTINGS: Mapping[str, str] = {
 """Settings with values that are not Spark's defaults; each has changed rows or commits of some engine."""
 
 PERCENT = 50
-"""How likely a session has each of them: some do harm only together."""
+"""The probability of each setting or size, in percent: some do harm only together."""
 
 
 def drawn(scenario: Scenario, process: int) -> Mapping[str, str]:
@@ -80,7 +80,7 @@ SMALL: Mapping[str, tuple[int, ...]] = {
 
 
 def drawn_sizes(scenario: Scenario, process: int) -> Sizes:
-    """Returns the sizes of the store of a process: in half of them some are small, each with PERCENT."""
+    """Returns the sizes of a process's store: in half of the processes each is small with PERCENT."""
     choices = _choices(scenario, f"sizes of process {process}")
     if choices.randrange(2):
         return SIZES
@@ -93,9 +93,10 @@ def drawn_sizes(scenario: Scenario, process: int) -> Sizes:
 
 
 def drawn_choice(scenario: Scenario, process: int) -> Callable[[Sequence[Past], Work], Choice]:
-    """Returns what chooses between INCREMENTAL and FULL in a process: in half of them one in three is FULL.
+    """Returns the function that chooses between INCREMENTAL and FULL in a process.
 
-    The engine itself chooses nothing in a scenario: its tables are small, and its time is simulated.
+    In half of the processes one refresh of three is FULL by chance. The engine itself chooses nothing in a
+    scenario: its tables are small, and its time is simulated.
     """
     choices = _choices(scenario, f"choice of process {process}")
     if choices.randrange(2):

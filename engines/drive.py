@@ -136,6 +136,7 @@ class Drive:
         return {d.name: d.known_as for d in self.scenario.definitions if d.known_as}
 
     def _called(self, name: str) -> str:
+        """Returns the engine's name of a table or definition of the scenario."""
         return self.public.get(name, name)
 
     @cached_property
@@ -229,6 +230,10 @@ class Drive:
         return True
 
     def _written(self, commit: Commit) -> Mapping[str, int] | None:
+        """Commits a transaction, or what is left of it if another process has begun it.
+
+        Returns the version of each written table, if the engine shows it. Raises RefreshFailed.
+        """
         other = self.others.pop(self.step, None) or self._other(commit)
         if other is None:
             transaction = self._transaction(commit)
@@ -252,11 +257,11 @@ class Drive:
         """Returns the transaction of another process that makes a commit; None if no other one makes it."""
         if commit.meanwhile is None or not isinstance(self.adapter, SchedulingAdapter):
             return None
-        begun = self.adapter.begin(self._transaction(commit), commit.meanwhile)
-        return None if begun is None else Other(begun, commit.meanwhile)
+        transaction = self.adapter.begin(self._transaction(commit), commit.meanwhile)
+        return None if transaction is None else Other(transaction, commit.meanwhile)
 
     def _beside(self) -> Other | None:
-        """Returns the next step, if another process makes this commit while the current step is under way."""
+        """Returns the commit of the next step, if another process makes it during the current step."""
         following = self.scenario.steps[self.step + 1 : self.step + 2]
         if not following or not isinstance(following[0], Commit):
             return None
@@ -301,7 +306,7 @@ class Drive:
             newest = {table: self.adapter.newest(self._called(table)) for table in tables}
         else:
             newest = {table: self.versions.get(table) for table in tables}
-        # What a table holds whose definition was replaced, until its next refresh, is what the old one meant.
+        # Until its next refresh, a table whose definition was replaced holds what the old one meant.
         versions = {
             table: version
             for table, version in newest.items()
@@ -320,10 +325,10 @@ class Drive:
             # A table whose definition, or one above it, was replaced goes on under another name.
             if isinstance(event, Refreshed) and event.table in self.versions:
                 times.setdefault(event.table, []).append(event.timestamp)
-        known = [name for name, past in times.items() if len(past) > 1]
-        if not known:
+        candidates = [name for name, past in times.items() if len(past) > 1]
+        if not candidates:
             return
-        name = known[crc32(self.scenario.name.encode()) % len(known)]
+        name = candidates[crc32(self.scenario.name.encode()) % len(candidates)]
         timestamp = times[name][(len(times[name]) - 1) // 2]
         try:
             with ENGINE_WORKS:
@@ -384,7 +389,7 @@ class Drive:
         except RefreshFailed as error:
             self._failed(name, at, error)
             return
-        # Nobody can fail to maintain it any more.
+        # A table that is gone cannot fail with a later transaction (`_commit`).
         self.versions.pop(name, None)
 
     def _redefine(self, names: tuple[str, ...], at: int) -> None:
@@ -486,8 +491,8 @@ class Drive:
         """Tells whether the engine refused a definition, or one that the definition reads."""
         if name in self.refused:
             return True
-        known = {definition.name: definition for definition in self.scenario.definitions}
-        return name in known and any(map(self._needs_refused, names_read(known[name].query)))
+        definitions = {definition.name: definition for definition in self.scenario.definitions}
+        return name in definitions and any(map(self._needs_refused, names_read(definitions[name].query)))
 
     def _failed(self, table: str, timestamp: int, error: RefreshFailed) -> None:
         kind = RefreshError.VALIDATION if error.validation else RefreshError.FAILED
@@ -543,6 +548,7 @@ class Drive:
         )
 
     def _of_the_scenario(self, by_name: Mapping[str, int]) -> Mapping[str, int]:
+        """Returns the numbers by the scenario's names in place of the engine's."""
         return {self.names.get(name, name): number for name, number in by_name.items()}
 
 

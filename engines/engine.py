@@ -37,7 +37,7 @@ Open = Callable[[], Adapter]
 
 @contextmanager
 def opened(database: Open) -> Iterator[Adapter]:
-    """An empty database that is closed afterwards; the working folder stays, whatever the engine does."""
+    """Opens an empty database for the block; closes it then, and restores the working folder."""
     folder = Path.cwd()
     try:
         with ENGINE_WORKS:
@@ -100,14 +100,14 @@ class Recomputation:
 
 
 METHODS = frozenset({"__init__", *(name for name in dir(SchedulingAdapter) if not name.startswith("_"))})
-"""The names of what the driver calls of an adapter."""
+"""The names of the methods of an adapter that the driver calls."""
 
 TRACEBACK_LINES = 40
 """Lines of a traceback that are kept, the last ones."""
 
 
 def breakage(error: BaseException, so_far: SoFar) -> Breakage:
-    """Returns where an adapter raised an error that its interface does not name."""
+    """Returns where an adapter raised an error that its interface does not name: step, method, traceback."""
     shown_error: BaseException = error
     if isinstance(error, HungQuery) and error.__cause__ is not None:
         shown_error = error.__cause__
@@ -200,6 +200,10 @@ class Engine:
     def _surviving(
         self, work: Callable[[Platform], Result], in_doubt: Callable[[Result], bool] = lambda result: False
     ) -> Result:
+        """Returns the result of `work`, which is repeated once on a new platform if its platform has died.
+
+        `in_doubt`: tells whether a result may be that of a dead platform.
+        """
         platform = self.platform
         try:
             result = work(platform)
@@ -212,6 +216,7 @@ class Engine:
 
     def _replacement_of(self, dead: Platform) -> Platform:
         with self.lock:
+            # Several threads may find it dead: the first one starts the new platform.
             if self.platform is dead:
                 self.platform = self.start()
             return self.platform
@@ -237,7 +242,10 @@ def run_on(
 
 
 def recomputed(platform: Platform, wanted: Recomputation) -> Sequence[Row]:
-    """The engine's answer to the query, or the first contents of the table in the same empty database."""
+    """Returns the engine's answer to a query, or the first contents of the table in an empty database.
+
+    Raises EngineError: the engine gives neither.
+    """
     with opened(platform.open_for_vote) as adapter, cut_after(platform.time_limit_s, adapter.interrupt):
         text = wanted.text(adapter.capabilities.dialect)
         with ENGINE_WORKS:
@@ -254,7 +262,7 @@ def recomputed(platform: Platform, wanted: Recomputation) -> Sequence[Row]:
 
 
 def own_error(platform: Platform, wanted: Recomputation) -> str:
-    """The error of `evaluate` on the query of a recomputation; "" where it succeeds or there is none."""
+    """Returns the error of `evaluate` on the query of a recomputation; "" where there is no error."""
     with opened(platform.open_for_vote) as adapter, cut_after(platform.time_limit_s, adapter.interrupt):
         text = wanted.text(adapter.capabilities.dialect)
         try:
@@ -266,5 +274,5 @@ def own_error(platform: Platform, wanted: Recomputation) -> str:
 
 
 def _is_in_doubt(trace: Trace) -> bool:
-    """Whether the platform may have died in the run, which engines report as a failed refresh."""
+    """Tells whether the platform may have died in the run, which engines report as a failed refresh."""
     return any(isinstance(event, RefreshRefused) for event in trace.events)

@@ -19,10 +19,10 @@ class InMemory(MemoryAdapter):
 
     def __init__(self, variant: Variant | None = None) -> None:
         self._resources = ExitStack()
-        known = variant or Variant()
+        actual = variant or Variant()
         store = DuckStore(self._resources.enter_context(own_database()))
-        store.version_rules = known.versions
-        super().__init__(store, Applier(store.connection, store), known)
+        store.version_rules = actual.versions
+        super().__init__(store, Applier(store.connection, store), actual)
 
     def interrupt(self) -> None:
         """Interrupts the query that DuckDB runs."""

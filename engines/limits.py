@@ -57,7 +57,7 @@ def _checked(name: str, limits: Limits) -> Limits:
 
     return replace(
         limits,
-        stores=_guarded(name, "stores", limits.stores, lambda held: held is not None, "True or False"),
+        stores=_guarded(name, "stores", limits.stores, lambda answer: answer is not None, "True or False"),
         gap=_guarded(name, "gap", limits.gap, is_reason, "a reason in words, or None"),
         amend=_guarded(name, "amend", limits.amend, lambda query: isinstance(query, Query), "a Query"),
     )
@@ -66,6 +66,11 @@ def _checked(name: str, limits: Limits) -> Limits:
 def _guarded(
     name: str, what: str, call: Callable[..., Any], fits: Callable[[object], bool], due: str
 ) -> Callable[..., Any]:
+    """Returns `call`, which now raises EngineError where it raises or its result does not fit.
+
+    `what`: its name in `Limits`. `due`: what it is to return, in words.
+    """
+
     def guarded(*args: object) -> Any:
         try:
             result = call(*args)
@@ -74,9 +79,9 @@ def _guarded(
                 f"adapter {name!r}: `{what}` of its limits raised {shown(error)}; it returns {due}"
             ) from error
         if not fits(result):
-            given = ", ".join(map(repr, args))
+            arguments = ", ".join(map(repr, args))
             raise EngineError(
-                f"adapter {name!r}: `{what}` of its limits returned {result!r} for {given[:200]}; "
+                f"adapter {name!r}: `{what}` of its limits returned {result!r} for {arguments[:200]}; "
                 f"it returns {due}"
             )
         return result

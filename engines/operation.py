@@ -10,6 +10,7 @@ from enum import Enum
 from workload.outcomes.trace import Action
 
 WRITTEN_ANEW = (Action.FULL, Action.INITIALIZE, Action.REINITIALIZE)
+"""The refresh actions that replace all rows."""
 
 
 class Operation(Enum):

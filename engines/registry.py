@@ -148,8 +148,8 @@ def find_adapter(name: str) -> type[Adapter]:
     """
     module, _, attribute = located(name).partition(":")
     if not attribute:
-        known = ", ".join(ADAPTERS)
-        raise EngineError(f"no adapter {name!r}; there are: {known}; for your own write module:class")
+        names = ", ".join(ADAPTERS)
+        raise EngineError(f"no adapter {name!r}; there are: {names}; for your own write module:class")
     try:
         adapter = getattr(importlib.import_module(module), attribute, None)
     except ImportError as error:
@@ -160,8 +160,8 @@ def find_adapter(name: str) -> type[Adapter]:
         raise EngineError(f"adapter {name!r}: {module} has no class {attribute} derived from Adapter")
     if missing := sorted(adapter.__abstractmethods__):
         raise EngineError(f"adapter {name!r}: {attribute} lacks the methods {', '.join(missing)}")
-    given = getattr(adapter, "capabilities", None)
-    if not (isinstance(given, Capabilities) and isinstance(given.limits, Limits)):
+    capabilities = getattr(adapter, "capabilities", None)
+    if not (isinstance(capabilities, Capabilities) and isinstance(capabilities.limits, Limits)):
         raise EngineError(
             f"adapter {name!r}: {attribute} has no `capabilities`; write "
             "`capabilities = Capabilities(dialect=..., limits=Limits(...))` in the class"

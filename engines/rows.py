@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def rows_of(frame: DataFrame) -> list[Row]:
-    """The rows of a data frame, documents as texts of JSON.
+    """Returns the rows of a data frame, documents as texts of JSON.
 
-    Not by `collect`, which gives a TIMESTAMP in the time zone of this computer.
+    It does not use `collect`, which gives a TIMESTAMP in the time zone of this computer.
     """
     types = [field.dataType.typeName() for field in frame.schema.fields]
     if "variant" in types:
@@ -31,7 +31,7 @@ def rows_of(frame: DataFrame) -> list[Row]:
 
 
 def workload_row(values: Sequence[object]) -> Row:
-    """A row of Python values as a row of the harness.
+    """Returns a row of Python values as a row of the harness.
 
     An instant becomes its date and time in UTC, and what a nested type holds becomes a tuple.
     """
@@ -68,7 +68,7 @@ def _elements(values: list[object]) -> Value:
 
 
 def columns_of(spark: SparkSession, query: str) -> list[Column]:
-    """The columns that Spark gives a query. Raises EngineError: Spark refuses it, or a type is not known."""
+    """Returns the columns that Spark gives a query. Raises EngineError: Spark refuses it or its types."""
     try:
         schema = spark.sql(query).schema
         return [Column(field.name.lower(), parse_type(field.dataType.simpleString())) for field in schema]

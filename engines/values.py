@@ -37,23 +37,23 @@ def typed_rows(
         for each in columns
     ]
 
-    # Most rows have values that are right as they are, and few kinds of rows are met.
+    # Most rows need no change, and a result has few combinations of types: each is looked at once.
     right: dict[tuple[type, ...], bool] = {}
 
     def typed(row: Sequence[Any]) -> Row:
         types = tuple(map(type, row))
         if types not in right:
             right[types] = len(types) == len(makers) and all(
-                (met is type(None) or met is plain) for met, (plain, _) in zip(types, makers, strict=True)
+                (kind is type(None) or kind is plain) for kind, (plain, _) in zip(types, makers, strict=True)
             )
         if right[types]:
             return tuple(row)
-        made = [
-            given if given is None or type(given) is plain else make(given)
-            for given, (plain, make) in zip(row, makers, strict=False)
+        values = [
+            value if value is None or type(value) is plain else make(value)
+            for value, (plain, make) in zip(row, makers, strict=False)
         ]
         # A row of another length keeps it, which the comparison then names.
-        return (*made, *row[len(makers) :])
+        return (*values, *row[len(makers) :])
 
     return [typed(row) for row in rows]
 

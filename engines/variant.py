@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Variant:
     """What the built-in engine runs with: differentiation rules, refresh protocol, rules of versions.
 
-    On Delta, `session_of`: how it makes a session of its own; `own_commit`: how it commits without Spark.
+    On Delta: `session_of` makes the engine's own Spark session from the caller's; `own_commit` writes a
+    commit without Spark.
 
     A planted fault is a variant in which one rule or one step is replaced.
     """
@@ -32,6 +33,6 @@ class Variant:
     session_of: Callable[[SparkSession], SparkSession] = field(default_factory=lambda: own_session)
     own_commit: OwnCommitter = field(default_factory=lambda: own_commit)
 
-    def watched(self, met: Met) -> Variant:
-        """Returns the variant, which tells `met` the branches of its rules that refreshes take."""
-        return replace(self, rules=replace(self.rules, met=met))
+    def watched(self, report: Met) -> Variant:
+        """Returns this variant with rules that give `report` each branch that a refresh takes."""
+        return replace(self, rules=replace(self.rules, met=report))

@@ -1,4 +1,8 @@
-"""Executable models of the transaction protocols, each able to emit histories."""
+"""Executable models of transaction protocols, and clients on real databases; each run is a history.
+
+`read_committed`: sessions with partition locks. `data_plane`: intents as rows. `fenced_delta`: writes pinned
+to the version that was read. `recording`: what concurrent clients of real databases saw.
+"""
 
 from pkgutil import extend_path
 

@@ -54,7 +54,7 @@ class Matrix:
 
 
 def groups(coverage: Coverage) -> tuple[Group, ...]:
-    """The counts of operators, intents, types, branches of rules and states."""
+    """Returns the counts of operators, intents, types, branches of rules and states."""
     return (
         _group(coverage, "Operators", "operator", coverage.operators),
         _group(coverage, "Intents", "intent", coverage.intents),
@@ -65,7 +65,7 @@ def groups(coverage: Coverage) -> tuple[Group, ...]:
 
 
 def actions(coverage: Coverage) -> Group:
-    """The counts of refresh actions."""
+    """Returns the counts of refresh actions."""
     return _group(coverage, "Refresh actions", "action", coverage.actions)
 
 
@@ -87,7 +87,7 @@ def _wanted(coverage: Coverage, kind: str, name: str) -> int | None:
 
 
 def _with_floors(coverage: Coverage, kind: str, counts: Mapping[str, int]) -> Mapping[str, int]:
-    """The counts of a kind, and a count for each unmet floor whose name never occurred."""
+    """Returns the counts of a kind, and a count for each unmet floor whose name never occurred."""
     start = f"{kind}: "
     floors = {
         name.removeprefix(start): floor.reached
@@ -98,7 +98,7 @@ def _with_floors(coverage: Coverage, kind: str, counts: Mapping[str, int]) -> Ma
 
 
 def matrix(coverage: Coverage) -> Matrix:
-    """Operator pairs, named `outer > inner`: the outer operators are the rows."""
+    """Returns the operator pairs, named `outer > inner`: the outer operators are the rows."""
     counts = _with_floors(coverage, "pair", coverage.pairs)
     pairs = {name: tuple(name.split(" > ")) for name in counts}
     cells = {
@@ -111,7 +111,7 @@ def matrix(coverage: Coverage) -> Matrix:
 
 
 def crossings(coverage: Coverage) -> Matrix:
-    """How many scenarios of an intent (row) contain an operator (column)."""
+    """Returns how many scenarios of an intent (row) contain an operator (column)."""
     cells = {}
     for name, count in coverage.crossings.items():
         operator, _, intent = name.partition(" / ")
@@ -120,7 +120,7 @@ def crossings(coverage: Coverage) -> Matrix:
 
 
 def statements(coverage: Coverage) -> Matrix:
-    """How many incremental refreshes maintained an operator (row) after a kind of statement (column)."""
+    """Returns how many incremental refreshes had an operator (row) after a kind of statement (column)."""
     counts = _with_floors(coverage, "dml", coverage.statements)
     cells = {}
     for name, count in counts.items():
@@ -143,7 +143,7 @@ def _matrix(
 
 
 def heat(count: int, most: int) -> int:
-    """0 for no count, else 1 to HEAT_LEVELS, by the logarithm of its share of the largest count."""
+    """Returns 0 for no count, else 1 to HEAT_LEVELS, by the logarithm of the count beside the largest one."""
     if count <= 0 or most <= 0:
         return 0
     return max(1, math.ceil(HEAT_LEVELS * math.log1p(count) / math.log1p(most) - 1e-9))

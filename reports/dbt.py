@@ -23,12 +23,12 @@ MODELS_NAMED = 4
 
 
 def heading(kind: str) -> str:
-    """A kind of change as the heading of a column."""
+    """Returns a kind of change as the heading of a column."""
     return kind.replace("_", " ")
 
 
 def cell_text(cell: DbtCellDocument) -> str:
-    """A cell in few characters, with the trials after which a model was equal; a broken promise is loud."""
+    """Returns a cell in few characters: `= 40` for equal in 40 trials; a broken promise is in capitals."""
     if cell["verdict"] == "equal":
         return f"{SIGNS['equal']} {cell['trials']}"
     if cell["verdict"] != "differs":
@@ -37,7 +37,7 @@ def cell_text(cell: DbtCellDocument) -> str:
 
 
 def headline(document: DbtDocument) -> str:
-    """The result in one sentence: what is wrong, else what was not judged, else what differs."""
+    """Returns the result in one sentence: what is wrong, else what was not judged, else what differs."""
     models = document["models"]
     shown = f"{plural(len(models), 'model')}, {plural(document['trials'], 'trial')}"
     if broken := [name for name, model in models.items() if broken_kinds(model)]:
@@ -55,24 +55,24 @@ def headline(document: DbtDocument) -> str:
 
 
 def kinds_that(model: DbtModelDocument, verdict: str) -> list[str]:
-    """The kinds of change under which a model has a verdict."""
+    """Returns the kinds of change under which a model has a verdict."""
     return [kind for kind, cell in model["changes"].items() if cell["verdict"] == verdict]
 
 
 def broken_kinds(model: DbtModelDocument) -> list[str]:
-    """The kinds of change under which a model breaks what its promises allow."""
+    """Returns the kinds of change under which a model breaks what its promises allow."""
     return [kind for kind, cell in model["changes"].items() if cell["broken_promise"]]
 
 
 def wrong_lines(model: DbtModelDocument) -> Iterator[tuple[str, list[str]]]:
-    """Each kind of change under which a model breaks its promises, with the lines of the reproduction."""
+    """Yields each kind of change under which a model breaks its promises, with the lines of its story."""
     for kind in broken_kinds(model):
         reproduction = model["changes"][kind]["reproduction"]
         yield kind, [] if reproduction is None else [*story(reproduction)]
 
 
 def story(reproduction: DbtReproductionDocument) -> Iterator[str]:
-    """The lines of a reproduction: the source rows run by run, then what the model lacks and has too much."""
+    """Yields the lines of a reproduction: the changes run by run, then missing rows and rows too many."""
     for number, run in enumerate(reproduction["runs"]):
         yield from run["lines"]
         if run["beside"] is not None:
@@ -98,7 +98,7 @@ def story(reproduction: DbtReproductionDocument) -> Iterator[str]:
 
 
 def dbt_page(document: DbtDocument, folders: Mapping[tuple[str, str], str]) -> str:
-    """The HTML page: one file without requests or scripts. `folders`: of reproductions, by model and kind."""
+    """Returns the HTML page: one file that loads nothing. `folders`: of reproductions, by model and kind."""
     loaded = environment()
     loaded.filters.update(heading=heading, cell=cell_text, story=lambda each: "\n".join(story(each)))
     template = loaded.get_template("dbt.html.j2")
@@ -106,7 +106,7 @@ def dbt_page(document: DbtDocument, folders: Mapping[tuple[str, str], str]) -> s
 
 
 def dbt_markdown(document: DbtDocument) -> str:
-    """The result as Markdown: the table, what each model needs, and the broken promises in full."""
+    """Returns the result as Markdown: the table, what each model needs, and the broken promises in full."""
     kinds = [*document["kinds"]]
     rows = [
         [markdown.code(name), *(cell_text(model["changes"][kind]) for kind in kinds)]
@@ -125,7 +125,7 @@ def dbt_markdown(document: DbtDocument) -> str:
 
 
 def dbt_junit(document: DbtDocument) -> str:
-    """One suite for each model, one case for each kind of change."""
+    """Returns the JUnit XML: one suite for each model, one case for each kind of change."""
     return junit_xml(
         Suite(f"dvs dbt: {name}", tuple(_case(kind, cell) for kind, cell in model["changes"].items()))
         for name, model in document["models"].items()
@@ -152,7 +152,7 @@ def _case(kind: str, cell: DbtCellDocument) -> Case:
 def reproduce_sh(
     name: str, kind: str, reproduction: DbtReproductionDocument, project: str, profile: Mapping[str, object]
 ) -> str:
-    """A script that shows one difference with dbt alone, on databases in a folder of its own.
+    """Returns a script that shows one difference with dbt alone, on databases in a folder of its own.
 
     `profile`: a profile of dbt that holds one target, without its path.
     """

@@ -62,7 +62,7 @@ class Entry:
 
 
 def timeline(scenario: Scenario, dialect: Dialect = Dialect.SPARK) -> tuple[Entry, ...]:
-    """Every step of a scenario, in order of time, with its statements in a dialect."""
+    """Returns every step of a scenario, in order of time, with its statements in a dialect."""
     return tuple(_entry(number, step, scenario, dialect) for number, step in enumerate(scenario.steps))
 
 
@@ -105,17 +105,17 @@ def _entry(number: int, step: Step, scenario: Scenario, dialect: Dialect) -> Ent
             assert_never(step)
 
 
-def _by_another(known: Meanwhile, statements: int, beside: bool) -> str:
-    """Says how another process makes a commit. `beside`: the step before is under way."""
-    words = ["by a foreign writer" if known.foreign else "by another process"]
+def _by_another(meanwhile: Meanwhile, statements: int, beside: bool) -> str:
+    """Returns in words how another process makes a commit. `beside`: the step before is under way."""
+    words = ["by a foreign writer" if meanwhile.foreign else "by another process"]
     if beside:
-        calls = f"before storage call {known.last} of the step before"
-        if statements > 1 and known.first != known.last:
-            calls = f"its last statement {calls}, the others before call {known.first}"
+        calls = f"before storage call {meanwhile.last} of the step before"
+        if statements > 1 and meanwhile.first != meanwhile.last:
+            calls = f"its last statement {calls}, the others before call {meanwhile.first}"
         words.append(calls)
-    if known.clock:
-        words.append(f"whose clock is {abs(known.clock)} {'ahead' if known.clock > 0 else 'behind'}")
-    if known.abandoned:
+    if meanwhile.clock:
+        words.append(f"whose clock is {abs(meanwhile.clock)} {'ahead' if meanwhile.clock > 0 else 'behind'}")
+    if meanwhile.abandoned:
         words.append("after a third process, killed in its transaction, inserted the same rows")
     return ", ".join(words)
 
@@ -137,7 +137,7 @@ def _drop(name: str, scenario: Scenario) -> str:
 
 
 def shown_name(definition: Definition) -> str:
-    """The name by which an engine knows a definition, and its name in the scenario if that is another one."""
+    """Returns the engine's name of a definition, and its name in the scenario if that is another one."""
     if definition.known_as:
         return f"{definition.known_as} /* {definition.name} */"
     return definition.name
@@ -148,7 +148,7 @@ def _called(name: str, scenario: Scenario) -> str:
 
 
 def table_sql(table: Table, dialect: Dialect = Dialect.SPARK) -> str:
-    """The statement that creates a base table, or a comment that says why it has no text in the dialect."""
+    """Returns the statement that creates a base table, or a comment that says why it has no text."""
     try:
         return create_table_text(table, dialect)
     except WorkloadError as error:
@@ -156,7 +156,7 @@ def table_sql(table: Table, dialect: Dialect = Dialect.SPARK) -> str:
 
 
 def definition_head(definition: Definition) -> str:
-    """What comes before AS: the kind of object, its mode and its target lag."""
+    """Returns what comes before AS: the kind of object, its mode and its target lag."""
     match definition:
         case View():
             return f"CREATE VIEW {shown_name(definition)}"
@@ -168,14 +168,14 @@ def definition_head(definition: Definition) -> str:
 
 
 def lag_text(lag: int | None) -> str:
-    """A target lag, given in logical microseconds: `DOWNSTREAM`, `'96 seconds'`."""
+    """Returns a target lag, given in logical microseconds: `DOWNSTREAM`, `'96 seconds'`."""
     if lag is None:
         return "DOWNSTREAM"
     return f"'{lag // SECOND} seconds'" if lag % SECOND == 0 else f"'{lag} microseconds'"
 
 
 def definition_sql(scenario: Scenario, definition: Definition, dialect: Dialect = Dialect.SPARK) -> str:
-    """The query of a definition as an engine is given it; a style of Spark's SQL is kept to the letter."""
+    """Returns a definition's query as an engine is given it; a style of Spark's SQL is kept to the letter."""
     try:
         text = definition_text(scenario, definition, dialect)
         styled = definition.style and dialect is Dialect.SPARK
@@ -185,7 +185,7 @@ def definition_sql(scenario: Scenario, definition: Definition, dialect: Dialect 
 
 
 def expression_sql(expr: Expr) -> str:
-    """The expression in Spark's SQL, or a comment that says why it has no text."""
+    """Returns the expression in Spark's SQL, or a comment that says why it has no text."""
     try:
         return render_expr(expr, Dialect.SPARK)
     except (WorkloadError, LookupError) as error:
@@ -193,7 +193,7 @@ def expression_sql(expr: Expr) -> str:
 
 
 def statement_sql(statement: Dml, columns: Columns = (), dialect: Dialect = Dialect.SPARK) -> str:
-    """One DML statement in a dialect; `columns` are those of its table."""
+    """Returns the text of one DML statement in a dialect. `columns`: those of its table."""
     table = Table(statement.table, columns)
     try:
         if dialect is Dialect.SPARK:
@@ -212,7 +212,7 @@ NOT_WRITTEN = frozenset({Dialect.ANSI, Dialect.FLINK})
 
 
 def formatted_sql(sql: str, dialect: Dialect) -> str:
-    """The same statement over several lines; as it is where it is short or cannot be formatted safely.
+    """Returns a statement over several lines, or as it is where it is short or not safe to format.
 
     sqlglot formats it. A text is not safe to format if the result would be read as another statement.
     """

@@ -40,7 +40,7 @@ class DiffRow:
 
 
 def diff_rows(difference: Difference, limit: int = ROWS_SHOWN) -> tuple[DiffRow, ...]:
-    """The expected rows that are missing (-) and the actual rows that are not expected (+).
+    """Returns the expected rows that are missing (-) and the actual rows that are not expected (+).
 
     After a missing row comes the unexpected row that has most cells in common with it, if there is one.
     """
@@ -60,12 +60,12 @@ def diff_rows(difference: Difference, limit: int = ROWS_SHOWN) -> tuple[DiffRow,
 
 
 def hidden_rows(difference: Difference, limit: int = ROWS_SHOWN) -> int:
-    """The number of distinct rows that `diff_rows` does not show."""
+    """Returns the number of distinct rows that `diff_rows` does not show."""
     return max(0, len(difference.missing) - limit) + max(0, len(difference.extra) - limit)
 
 
 def difference_text(difference: Difference) -> str:
-    """The counts in one sentence: `wrong value: 3 rows expected, 3 found; ...`."""
+    """Returns the counts in one sentence: `wrong value: 3 rows expected, 3 found; ...`."""
     missing = sum(times for _, times in difference.missing)
     extra = sum(times for _, times in difference.extra)
     equal = max(0, difference.expected_rows - missing)
@@ -77,7 +77,7 @@ def difference_text(difference: Difference) -> str:
 
 
 def diff_block(difference: Difference) -> str:
-    """The rows as aligned lines of text, each with its mark, below a line of column names."""
+    """Returns the rows as aligned lines of text, each with its mark, below a line of column names."""
     rows = diff_rows(difference)
     header = tuple(f"{column.name} {column.type}" for column in difference.columns)
     width = max((len(cells) for cells in (header, *(row.cells for row in rows))), default=0)
@@ -110,7 +110,7 @@ def _differs(cells: tuple[str, ...], other: tuple[str, ...]) -> tuple[bool, ...]
 
 
 def cell(value: Value) -> str:
-    """A value on one line. Strings are quoted, so that NULL and 'NULL', 1 and '1' differ."""
+    """Returns a value on one line. Strings are quoted, so that NULL and 'NULL', 1 and '1' differ."""
     match value:
         case None:
             return "NULL"

@@ -49,7 +49,11 @@ class FindingDocument(TypedDict):
 
 
 class FailureDocument(TypedDict):
-    """A scenario that did not pass. `minimal`: nothing can be left out; `ignored`: the issue of its rule."""
+    """A scenario that did not pass.
+
+    `minimal`: shrinking was not cut short by its budget; `ignored`: the issue that the matching ignore rule
+    names, or empty.
+    """
 
     index: int
     scenario: str
@@ -64,7 +68,11 @@ class FailureDocument(TypedDict):
 
 
 class GroupDocument(TypedDict):
-    """Failures of one cause. `scenarios`: their indices; `representative`: the smallest of them."""
+    """Failures that seem to have one cause.
+
+    `fingerprint`: that of the representative; `others`: further ones. `scenarios`: indices of all;
+    `representative`: the smallest that was shrunk; `unshrunk`: those grouped by likeness alone.
+    """
 
     fingerprint: FingerprintDocument
     others: Sequence[FingerprintDocument]
@@ -75,7 +83,11 @@ class GroupDocument(TypedDict):
 
 
 class CoverageDocument(TypedDict):
-    """How often a run met each operator, pair of operators, intent, type, state and action."""
+    """How often a run met each operator, pair of operators, intent, type, state and action.
+
+    `crossings`: scenarios by operator / intent; `statements`: incremental refreshes by operator / kind of
+    statement; `unmet`: floors that were not reached; `too_small`: floors for longer runs only.
+    """
 
     operators: Counts
     pairs: Counts
@@ -92,7 +104,11 @@ class CoverageDocument(TypedDict):
 
 
 class RunDocument(TypedDict):
-    """`dvs fuzz`: a run. With `--tier all` a list of them, one for each tier."""
+    """`dvs fuzz`: a run. With `--tier all` a list of them, one for each tier.
+
+    `judgements`: refreshes times the databases of each; `changes`: rows of all change sets; `amplification`:
+    pairs of identical DELETE and INSERT among them; `wanted`: with fewer scenarios the run is undecided.
+    """
 
     format: str
     version: int
@@ -154,7 +170,10 @@ class CaseDocument(TypedDict):
 
 
 class StageDocument(TypedDict):
-    """A stage of the gate. `look`: where to look, or the command that does the same; `report`: its page."""
+    """A stage of the gate.
+
+    `look`: the path to read, or the command that runs the stage alone; `report`: the path of its HTML page.
+    """
 
     name: str
     verdict: str
@@ -197,6 +216,7 @@ class AnomalyDocument(TypedDict):
     text: str
 
 
+# As a call, because "from" is a keyword.
 EdgeDocument = TypedDict(
     "EdgeDocument",
     {
@@ -208,6 +228,7 @@ EdgeDocument = TypedDict(
         "because": str,
     },
 )
+"""An edge of the DSG. `predicate`: of a predicate dependency, else None."""
 
 
 class EvidenceDocument(TypedDict):
@@ -219,7 +240,7 @@ class EvidenceDocument(TypedDict):
 
 
 class PhenomenonDocument(TypedDict):
-    """present, absent or unknown."""
+    """The verdict on a phenomenon (present, absent or unknown), the reason and the evidence."""
 
     verdict: str
     reason: str
@@ -227,7 +248,7 @@ class PhenomenonDocument(TypedDict):
 
 
 class HistoryDocument(TypedDict):
-    """`dvs check`: one history; a line each. The parts that not each history has are left out of it."""
+    """`dvs check`: one history, as one line. A key that may be missing is missing where it does not apply."""
 
     history: str
     reading: Mapping[str, str]
@@ -273,11 +294,11 @@ class AuditDocument(TypedDict):
 
 
 class DbtRunDocument(TypedDict):
-    """Changes of the sources and the run after them, the first run after the rows at the start.
+    """One run of dbt, with the changes of the sources before it; the first one fills the sources.
 
-    `lines`: the changes in words; `statements`: SQL that makes the sources so. `stop_at`: the statement of
-    the models at which a first run is stopped, or waits for a second one: `beside` are the changes before
-    that, in words, and None where there is none. `at`: the time of the run; `vars`: passed on to dbt.
+    `lines`: the changes in words; `statements`: SQL that makes them. `stop_at`: the statement of the models
+    at which the run is stopped and started again; if `beside` is not None it waits there instead, while these
+    changes and a second run happen. `at`: ISO time of the run; `vars`: passed on to dbt.
     """
 
     lines: Sequence[str]
@@ -292,9 +313,10 @@ class DbtReproductionDocument(TypedDict):
     """The smallest changes found after which a model differs. `statements`: the sources in the end, in SQL.
 
     `missing`: rows of the full refresh that the incremental runs did not leave; `extra`: rows that only they
-    left, both by `columns`. `lost`, `added`: columns. `begin`: of the batches where a model has some.
-    `compared`: those that a script compares, all where empty. `law`: a snapshot, of which the law of versions
-    is broken. `inherited`: models above it that differ too.
+    left, both by `columns`. `lost`, `added`: columns. `late`: how late rows arrive. `select`: the models to
+    run, as dbt selects them. `begin`: begin of the first batch; None without microbatch models. `law`:
+    whether the model is a snapshot, which must have one row for each version of each key. `compared`: the
+    columns to compare; empty: all. `inherited`: upstream models that differ too, perhaps the cause.
     """
 
     source: str
@@ -318,7 +340,10 @@ class DbtReproductionDocument(TypedDict):
 
 
 class DbtCellDocument(TypedDict):
-    """A model under one kind of change. `source_rows`: of the reproduction. `reason`: why not, or a note."""
+    """A model under one kind of change.
+
+    `reason`: why there was no trial; after trials, notes on them. `source_rows`: rows of the reproduction.
+    """
 
     verdict: str
     trials: int
@@ -403,7 +428,7 @@ class CounterexampleDocument(TypedDict):
 
 
 class VerifiedDocument(FiguresDocument):
-    """A definition. `way`: how it is maintained; `roads`: by which roads its changes came."""
+    """A definition. `way`: all worlds at once (lifted) or world by world; `roads`: see the glossary."""
 
     name: str
     outer: str
@@ -515,7 +540,11 @@ class EvolutionDocument(TypedDict):
 
 
 class IntentsDocument(TypedDict):
-    """`dvs protocol data-plane`: intents that were resolved."""
+    """`dvs protocol data-plane`: intents that were resolved; numbers of rows.
+
+    `failed_rows`, `committed_reads`, `dead_writes`: rows that garbage collection may delete; `broken_task`:
+    in words, which of its tasks changes what readers see.
+    """
 
     intents: int
     rows: int
@@ -541,7 +570,7 @@ class RandomIntentsDocument(TypedDict):
 
 
 class ColumnDocument(TypedDict):
-    """A column."""
+    """A column of the result, with its SQL type."""
 
     name: str
     type: str

@@ -31,7 +31,7 @@ def failure_markdown(
     dialect: Dialect = Dialect.SPARK,
     of_adapter: bool = False,
 ) -> str:
-    """The page of one failure. `original`: the scenario before shrinking; None if it was not shrunk.
+    """Returns the page of one failure. `original`: the scenario before shrinking; None if not shrunk.
 
     `dialect`: that of the texts that the engine was given. `of_adapter`: the engine is not the built-in one.
     """
@@ -76,12 +76,12 @@ def _origin(scenario: Scenario, original: Scenario | None) -> str:
 
 
 def _breakage(outcome: Outcome) -> list[str]:
-    """Where the adapter raised an error: the statements of the step, and the traceback."""
+    """Returns the section on an adapter's error: the statements of the step, and the traceback."""
     broken = outcome.breakage
     if broken is None:
         return []
-    given = [fence(";\n".join(broken.statements) + ";", "sql")] if broken.statements else []
-    return [f"## {breakage_text(broken)}", *given, fence(broken.traceback)]
+    statements = [fence(";\n".join(broken.statements) + ";", "sql")] if broken.statements else []
+    return [f"## {breakage_text(broken)}", *statements, fence(broken.traceback)]
 
 
 def _definition(scenario: Scenario, definition: Definition, dialect: Dialect) -> str:

@@ -49,7 +49,7 @@ class Headline:
 
 
 def outcome_counts(summary: RunSummary) -> Mapping[OutcomeClass, int]:
-    """The number of scenarios of every outcome class. Raises ReportError where they do not add up."""
+    """Returns the number of scenarios of every outcome class. Raises ReportError where they do not add up."""
     classes = {outcome.value: outcome for outcome in OutcomeClass}
     unknown = sorted(set(summary.outcomes) - set(classes))
     if unknown:
@@ -61,7 +61,7 @@ def outcome_counts(summary: RunSummary) -> Mapping[OutcomeClass, int]:
 
 
 def headline(summary: RunSummary) -> Headline:
-    """The verdict of a run (see workload.outcomes.run_verdict), with title and sentences."""
+    """Returns the verdict of a run (see workload.outcomes.run_verdict), with title and sentences."""
     counts = outcome_counts(summary)
     passed, unsupported = counts[OutcomeClass.PASSED], counts[OutcomeClass.UNSUPPORTED]
     sentences = [
@@ -105,7 +105,7 @@ def headline(summary: RunSummary) -> Headline:
 
 
 def cost_sentences(cost: LimitsCost | None) -> Iterator[str]:
-    """What the limits of the engine cost: the reasons that cost most, and operators that none was left of."""
+    """Yields what the engine's limits cost: the main reasons, and the operators of which none was left."""
     if cost is None:
         return
     if cost.cut:
@@ -127,14 +127,14 @@ REASONS = 5
 
 
 def _too_few(summary: RunSummary) -> Iterator[str]:
-    """The sentence of a run that the time ended too early."""
+    """Yields a sentence if the time ended the run too early for a verdict."""
     if summary.scenarios < summary.wanted:
         judged, wanted = number(summary.scenarios), plural(summary.wanted, "scenario")
         yield f"{judged} of {wanted} were judged when the time was over, too few for a verdict."
 
 
 def _unmet(unmet: Mapping[str, UnmetFloor]) -> str:
-    """How many definitions of a user were not judged, and how many other floors were not met."""
+    """Returns how many definitions of a user were not judged, and how many other floors were not met."""
     absent = sum(name.startswith(IS_JUDGED) for name in unmet)
     parts = []
     if absent:
@@ -163,7 +163,7 @@ class Figure:
 
 
 def figures(summary: RunSummary) -> tuple[Figure, ...]:
-    """The numbers of what ran, each with its rate or share, and the time."""
+    """Returns the numbers of what ran, each with its rate or share, and the time."""
     counts = {
         "scenarios": summary.scenarios,
         "dynamic tables": summary.definitions,
@@ -181,24 +181,24 @@ def figures(summary: RunSummary) -> tuple[Figure, ...]:
 
 
 def number(value: int) -> str:
-    """A whole number with commas between its thousands: `1,234`."""
+    """Returns a whole number with commas between its thousands: `1,234`."""
     return f"{value:,}"
 
 
 def plural(count: int, noun: str) -> str:
-    """A number with its noun: `1 row`, `2 rows`, `2 refreshes`, `2 histories`."""
+    """Returns a number with its noun: `1 row`, `2 rows`, `2 refreshes`, `2 histories`."""
     return f"{number(count)} {noun if count == 1 else several(noun)}"
 
 
 def several(noun: str) -> str:
-    """The plural of a noun."""
+    """Returns the plural of a noun."""
     if noun.endswith("y"):
         return f"{noun[:-1]}ies"
     return noun + ("es" if noun.endswith("sh") else "s")
 
 
 def rate(count: int, seconds: float) -> str:
-    """A rate per second: `1.88 / s`; empty where no time passed."""
+    """Returns a rate per second: `1.88 / s`; empty where no time passed."""
     if seconds <= 0:
         return ""
     per_second = count / seconds
@@ -206,7 +206,7 @@ def rate(count: int, seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration: `0.5 s`, `1 min 05 s`, `8 h 00 min`."""
+    """Returns a duration: `0.5 s`, `1 min 05 s`, `8 h 00 min`."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -215,7 +215,7 @@ def duration(seconds: float) -> str:
 
 
 def size_text(scenario: Scenario) -> str:
-    """The size of a scenario: `2 tables, 1 definition, 5 steps, 3 statements`."""
+    """Returns the size of a scenario: `2 tables, 1 definition, 5 steps, 3 statements`."""
     statements = sum(len(step.statements) for step in scenario.steps if isinstance(step, Commit))
     return ", ".join(
         (
@@ -228,7 +228,7 @@ def size_text(scenario: Scenario) -> str:
 
 
 class ReportError(ValueError):
-    """Results that contradict themselves: outcomes that do not add up, or of an unknown class.
+    """Raised for results that contradict themselves: outcomes that do not add up, or of an unknown class.
 
     This is a bug of the code that counted them; the message gives the numbers.
     """

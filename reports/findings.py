@@ -12,23 +12,23 @@ from workload.outcomes import results
 
 
 def first_finding(outcome: results.Outcome) -> results.Finding | None:
-    """The finding that comes first in the order of diagnosis; None where no check failed."""
+    """Returns the finding that comes first in the order of diagnosis; None where no check failed."""
     return next(iter(by_diagnosis(outcome)), None)
 
 
 def by_diagnosis(outcome: results.Outcome) -> tuple[results.Finding, ...]:
-    """The findings in the order of diagnosis (see Check); those of one check stay in the order of the run."""
+    """Returns the findings in the order of diagnosis (see Check), those of one check in that of the run."""
     order = list(results.Check)
     return tuple(sorted(outcome.findings, key=lambda finding: order.index(finding.check)))
 
 
 def place(finding: results.Finding) -> str:
-    """Where a check failed: `table orders_by_day at data timestamp 3000000 (step 4)`."""
+    """Returns where a check failed: `table orders_by_day at data timestamp 3000000 (step 4)`."""
     return f"table {finding.table} at data timestamp {finding.timestamp} (step {finding.step})"
 
 
 def failed_steps(outcome: results.Outcome) -> Mapping[int, tuple[str, ...]]:
-    """The failed checks of each step, by its number: `oracle equality on d1`."""
+    """Returns the failed checks of each step, by its number: `oracle equality on d1`."""
     notes: dict[int, dict[str, None]] = {}
     for finding in by_diagnosis(outcome):
         notes.setdefault(finding.step, {})[f"{finding.check.value} on {finding.table}"] = None
@@ -38,7 +38,7 @@ def failed_steps(outcome: results.Outcome) -> Mapping[int, tuple[str, ...]]:
 
 
 def summary_text(outcome: results.Outcome) -> str:
-    """One paragraph: the first failed check, where, how the rows differ, and how many checks failed more."""
+    """Returns one paragraph: the first failed check, where, how rows differ, and how many more failed."""
     first = first_finding(outcome)
     if first is None:
         return _without_finding(outcome)
@@ -75,7 +75,7 @@ def _without_finding(outcome: results.Outcome) -> str:
 
 
 def breakage_text(breakage: results.Breakage) -> str:
-    """Where an adapter broke: `The adapter broke in refresh at step 4`."""
+    """Returns where an adapter broke: `The adapter broke in refresh at step 4`."""
     verb = "was cut" if breakage.hung else "broke"
     method = f" in {breakage.method}" if breakage.method else ""
     when = "before the first step" if breakage.step is None else f"at step {breakage.step}"
@@ -83,7 +83,7 @@ def breakage_text(breakage: results.Breakage) -> str:
 
 
 def replay_command(folder: str, options: Sequence[str] = ()) -> str:
-    """The command that runs the scenario of a failure folder again, on the lane on which it failed."""
+    """Returns the command that runs the scenario of a failure folder again, on the lane where it failed."""
     return shlex.join(["dvs", "replay", folder, *options])
 
 
@@ -93,7 +93,7 @@ def _sentence(text: str) -> str:
 
 
 def group_text(group: results.FailureGroup) -> str:
-    """A group: `12 failures: oracle equality: left join: wrong value (product_failure, 1a2b3c4d)`."""
+    """Returns the text of a group: `12 failures: oracle equality: left join (product_failure, 1a2b3c4d)`."""
     fingerprint = group.fingerprint
     count = plural(len(group.indices), "failure")
     text = f"{count}: {fingerprint_text(fingerprint)} ({fingerprint.outcome.value}, {fingerprint.code})"
@@ -105,7 +105,7 @@ def group_text(group: results.FailureGroup) -> str:
 
 
 def fingerprint_text(fingerprint: results.Fingerprint) -> str:
-    """A fingerprint without its outcome: check, operators with their number, kind of difference or error."""
+    """Returns a fingerprint but its outcome: check, operators with numbers, kind of difference or error."""
     counts = Counter(fingerprint.operators)
     operators = ", ".join(name if count == 1 else f"{count} x {name}" for name, count in counts.items())
     check = "no check" if fingerprint.check is None else fingerprint.check.value

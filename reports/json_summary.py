@@ -15,7 +15,7 @@ SUMMARY_VERSION = 1
 
 
 def summary_object(summary: RunSummary) -> documents.RunDocument:
-    """The run as JSON data. `outcomes` has every class and adds up to `scenarios`.
+    """Returns the run as JSON data. `outcomes` has every class and adds up to `scenarios`.
 
     Times are seconds, timestamps logical microseconds. Rows are only in the failure folders. Raises
     ReportError where the outcomes do not add up.
@@ -73,7 +73,7 @@ def _fingerprint(fingerprint: Fingerprint) -> documents.FingerprintDocument:
 
 
 def finding_object(finding: Finding) -> documents.FindingDocument:
-    """A failed check as JSON data, with the figures of its difference but no rows."""
+    """Returns a failed check as JSON data, with the figures of its difference but no rows."""
     difference = finding.difference
     figures: documents.DifferenceDocument | None = None
     if difference is not None:

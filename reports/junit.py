@@ -40,7 +40,7 @@ class Suite:
 
 
 def junit_xml(suites: Iterable[Suite]) -> str:
-    """The suites as one XML document; characters that XML does not allow are shown as escapes."""
+    """Returns the suites as one XML document; characters that XML does not allow are shown as escapes."""
     suites = tuple(suites)
     root = ET.Element("testsuites", _totals([case for suite in suites for case in suite.cases]))
     for suite in suites:

@@ -12,12 +12,12 @@ special = re.compile(r"[\\`*\[\]<#|~&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
 def plain(text: str) -> str:
-    """Text on one line with its Markdown and HTML escaped; not safe at the start of a line."""
+    """Returns text on one line, its Markdown and HTML escaped; it is not safe at the start of a line."""
     return special.sub(r"\\\g<0>", one_line(text))
 
 
 def code(text: str) -> str:
-    """Inline code on one line; a bar (|) is escaped, so that the code may stand in a table."""
+    """Returns inline code on one line; a bar (|) is escaped, so that the code may stand in a table."""
     text = one_line(text)
     ticks = "`" * (_longest_run(text) + 1)
     padding = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
@@ -25,14 +25,14 @@ def code(text: str) -> str:
 
 
 def fence(content: str, language: str = "") -> str:
-    """A fenced code block; its fence is longer than any run of backticks inside."""
+    """Returns a fenced code block; its fence is longer than any run of backticks inside."""
     content = visible(content)
     ticks = "`" * max(3, _longest_run(content) + 1)
     return f"{ticks}{language}\n{content}\n{ticks}"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; its cells must be Markdown already (`plain`, `code`)."""
+    """Returns a table; its cells must be Markdown already (`plain`, `code`)."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 

@@ -52,7 +52,10 @@ class Reproduction:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What an adapter is given at one time. `own`: texts for the engine; `duckdb`: the same for DuckDB."""
+    """What an adapter is given at one time. `own`: texts for the engine; `duckdb`: the same for DuckDB.
+
+    `what`: the kind of step, such as commit; `name`: the engine's name of the table or view, if there is one.
+    """
 
     at: int
     what: str
@@ -83,7 +86,7 @@ class AdapterReproduction:
 
 
 def reproduce_script(reproduction: Reproduction | AdapterReproduction) -> str:
-    """The text of `reproduce.py`, ASCII Python; for the built-in engine without imports of this project."""
+    """Returns the text of `reproduce.py`, in ASCII; for the built-in engine it imports nothing of ours."""
     r = reproduction
     if isinstance(r, AdapterReproduction):
         return _adapter_script(r)
@@ -135,14 +138,14 @@ def _columns(columns: tuple[Column, ...]) -> str:
 
 
 def regression_test(scenario: str, summary: str, tier: str) -> str:
-    """The text of a pytest test that judges the `scenario.json` beside it. `scenario`: its name."""
+    """Returns the text of a pytest test that judges the `scenario.json` beside it. `scenario`: its name."""
     return _template("regression_test.py.j2").render(
         name=identifier(scenario), summary=_comment(summary), tier=ascii(tier)
     )
 
 
 def identifier(scenario: str) -> str:
-    """The name of a scenario as part of an identifier: `smoke_1_42`."""
+    """Returns the name of a scenario as part of an identifier: `smoke_1_42`."""
     return re.sub(r"\W+", "_", scenario, flags=re.ASCII).strip("_").lower() or "scenario"
 
 
@@ -159,7 +162,7 @@ def _block(brackets: str, items: list[str], depth: int = 0) -> str:
 
 
 def _text(text: str) -> str:
-    """A Python string literal; triple-quoted over several lines where no character needs an escape."""
+    """Returns a Python string literal, triple-quoted over several lines if no character needs an escape."""
     quoted = ascii(text)
     simple = '"""' not in text and not text.endswith('"') and "\\" not in text and text.isascii()
     return f'"""{text}"""' if "\n" in text and simple and text.replace("\n", "").isprintable() else quoted
@@ -182,7 +185,7 @@ def _value(value: Value) -> str:
 
 
 def _comment(text: str) -> str:
-    """Text for a docstring, which it cannot end: ASCII on one line, without double quotes."""
+    """Returns text for a docstring, which it cannot end: ASCII on one line, without double quotes."""
     return ascii(one_line(text))[1:-1].replace('"', "'")
 
 

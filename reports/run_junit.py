@@ -19,18 +19,18 @@ CASES = {
 
 
 def run_junit(summary: RunSummary) -> str:
-    """The XML document. The case of a cause that an ignore rule covers is skipped."""
+    """Returns the XML document. The case of a cause that an ignore rule covers is skipped."""
     name = f"dvs fuzz: {summary.tier}, profile {summary.profile}, seed {summary.seed}"
     return junit_xml([Suite(name, run_cases(summary))])
 
 
 def run_cases(summary: RunSummary) -> tuple[Case, ...]:
-    """The cases of a run, for its own document and for that of a gate."""
+    """Returns the cases of a run, for its own document and for that of a gate."""
     return (_scenarios(summary), *_causes(summary), *_floors(summary))
 
 
 def _scenarios(summary: RunSummary) -> Case:
-    """The case of all scenarios. Floors do not decide it, because they have cases of their own."""
+    """Returns the case of all scenarios. Floors do not decide it, because they have cases of their own."""
     counts = (f"{number(count)} {name}" for name, count in summary.outcomes.items() if count)
     message = ", ".join(counts) or "nothing ran"
     if summary.scenarios < summary.wanted:

@@ -20,7 +20,7 @@ from workload.sql import Dialect
 
 
 def marked_lines(judged: JudgedDefinition) -> list[tuple[int, str]]:
-    """The lines of a definition's text, each with its number in the file."""
+    """Returns the lines of a definition's text, each with its number in the file."""
     return list(enumerate(judged.text.splitlines(), judged.line))
 
 
@@ -67,7 +67,7 @@ class Cause:
 
 
 def run_page(summary: RunSummary) -> str:
-    """The page as text. Raises ReportError where the outcomes do not add up."""
+    """Returns the page. Raises ReportError where the outcomes do not add up."""
     headline = figures.headline(summary)
     killers = [failure.outcome.killer for failure in summary.failures]
     return (
@@ -92,7 +92,7 @@ def run_page(summary: RunSummary) -> str:
 
 @cache
 def environment() -> Environment:
-    """The templates; every value is escaped, and its control characters are made visible."""
+    """Returns the templates; every value is escaped, and its control characters are made visible."""
     loaded = Environment(
         loader=PackageLoader("reports"),
         autoescape=True,
@@ -109,7 +109,7 @@ def environment() -> Environment:
 
 
 def causes(summary: RunSummary) -> tuple[Cause, ...]:
-    """The groups of a run with their failures. A failure of no group comes last, as a group of its own."""
+    """Returns the groups of a run with their failures; a failure of no group is one, after all others."""
     remaining = {failure.index: failure for failure in summary.failures}
     grouped = [
         Cause(

@@ -21,7 +21,7 @@ LEVELS: Mapping[OutcomeClass, str] = {
 
 
 def run_sarif(summary: RunSummary) -> str:
-    """The SARIF document. The result of a group that an ignore rule covers is suppressed."""
+    """Returns the SARIF document. The result of a group that an ignore rule covers is suppressed."""
     failures = {failure.index: failure for failure in summary.failures}
     names = dict.fromkeys(_rule(group) for group in summary.groups)
     rules = [{"id": name, "shortDescription": {"text": name}} for name in names]

@@ -10,7 +10,7 @@ from workload.outcomes.results import Failure, FailureGroup, OutcomeClass, RunSu
 
 
 def summary_markdown(summary: RunSummary) -> str:
-    """The Markdown of a run: verdict, figures, outcomes, missed floors and failures, but no rows."""
+    """Returns the Markdown of a run: verdict, figures, outcomes, missed floors and failures, but no rows."""
     head = headline(summary)
     parts = [
         f"# {plain(head.title)}",
@@ -42,7 +42,7 @@ def summary_markdown(summary: RunSummary) -> str:
 
 
 def _divergences(summary: RunSummary) -> list[str]:
-    """The queries on which the engines disagree, the smallest of each group."""
+    """Returns the queries on which the engines disagree, the smallest of each group."""
     failures_by_index = {failure.index: failure for failure in summary.failures}
     diverged = [g for g in summary.groups if g.fingerprint.outcome is OutcomeClass.DIVERGENCE]
     texts = [

@@ -20,7 +20,7 @@ class DescribedOperator:
 
 
 def query_tree(query: Query) -> DescribedOperator:
-    """The operators of a query with their details; the body of a CTE stands wherever it is read."""
+    """Returns the operators of a query with their details; the body of a CTE stands wherever it is read."""
     return _described(operator_tree(query))
 
 
@@ -58,14 +58,14 @@ def _clause(select: Select, node: OperatorNode) -> str:
 
 
 def _aggregates(select: Select) -> dict[str, None]:
-    """The texts of a block's aggregates, each once, in order of appearance."""
+    """Returns the texts of a block's aggregates, each once, in order of appearance."""
     exprs = [item.expr for item in select.items] + ([select.having] if select.having is not None else [])
     parts = (part for expr in exprs for part in subexpressions(expr))
     return dict.fromkeys(expression_sql(part) for part in parts if isinstance(part, Aggregate))
 
 
 def tree_text(tree: DescribedOperator) -> str:
-    """The tree as text: one operator a line, with lines that lead to its inputs."""
+    """Returns the tree as text: one operator a line, with lines that lead to its inputs."""
     return "\n".join(_lines(tree, "", ""))
 
 

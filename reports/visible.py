@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def visible(text: str) -> str:
-    r"""The text with every unprintable character but newline and tab as an escape.
+    r"""Returns the text with every unprintable character but newline and tab as an escape.
 
     NUL, lone surrogates and control characters would make XML or UTF-8 invalid; with bidirectional and
     zero-width ones a text could look like another one. `visible("a\0b")` is `a\u0000b`.
@@ -13,7 +13,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""As `visible`, with newlines and tabs escaped too: `one_line("a\nb")` is `a\nb` in four characters."""
+    r"""Returns the text of `visible` with newlines and tabs as escapes: `a\nb` is then four characters."""
     return _escaped(text, allowed="")
 
 

@@ -16,11 +16,11 @@ END_LIMIT_S = 20.0
 
 
 class ChildFailed(RuntimeError):
-    """The process has ended, took longer than its limit, or its answer is no JSON object."""
+    """Raised where the process has ended, took longer than its limit, or answers no JSON object."""
 
 
 class ChildMissing(ChildFailed):
-    """The process does not start."""
+    """Raised where the process does not start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Child:
     stderr: IO[str]
 
     def ask(self, request: object, limit: float | None = None) -> dict[str, Any]:
-        """The answer to a request; the process is killed after `limit` seconds. Raises ChildFailed."""
+        """Returns the answer to a request; kills the process after `limit` seconds. Raises ChildFailed."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(json.dumps(request) + "\n")
@@ -41,7 +41,7 @@ class Child:
         return self.answer(limit)
 
     def answer(self, limit: float | None = None) -> dict[str, Any]:
-        """The next answer; the process is killed after `limit` seconds. Raises ChildFailed."""
+        """Returns the next answer; kills the process after `limit` seconds. Raises ChildFailed."""
         assert self.process.stdout is not None
         timer = None if limit is None else threading.Timer(limit, self.process.kill)
         if timer is not None:
@@ -58,7 +58,7 @@ class Child:
         return answer
 
     def last_words(self) -> str:
-        """The last line of its error output; ends the process first. Empty where it wrote nothing."""
+        """Kills the process and returns the last line of its error output; empty where it wrote none."""
         self.process.kill()
         self.process.wait()
         self.stderr.seek(0)
@@ -78,7 +78,7 @@ class Child:
 
 @contextmanager
 def child(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Child]:
-    """A process until the end of the block. Raises ChildMissing."""
+    """Starts a process for the block, and ends it then. Raises ChildMissing."""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
         try:
             process = subprocess.Popen(

@@ -28,7 +28,7 @@ def programs() -> tuple[str, str]:
 
 
 def started(seconds: float = START_LIMIT_S) -> AbstractContextManager[Server]:
-    """A server in a temporary folder, which is ended. Raises ServerMissing."""
+    """Returns the context of a server in a temporary folder, which ends with it. Raises ServerMissing."""
     makes, serves = programs()
     try:
         import pymysql

@@ -41,14 +41,14 @@ server's end, and a watcher that is still there must not take that for the end o
 
 
 class ServerMissing(Exception):
-    """There is no such server to start, or it did not start; the message says what to install."""
+    """Raised where a server is not installed or does not start; the message says which, and what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """How servers of a kind are started.
 
-    `users`: who may run one where we are root, the first that there is; none: root, too. `stop`: the
+    `users`: who may run one where we are root, the first that exists; empty: root may. `stop`: the
     signal that ends it and its connections at once. `make`: the command that makes its data in a folder;
     `serve`: the one that runs it at a port. `address`: what clients connect to. `connect`: connects and
     closes, or raises `refused`.
@@ -120,6 +120,7 @@ class Server:
             )  # fmt: skip
 
     def _answers(self, end: float) -> bool:
+        """Waits until clients can connect, the server has ended or `end` is over; tells whether they can."""
         assert self.process is not None
         while time.monotonic() < end and self.process.poll() is None:
             try:
@@ -133,7 +134,7 @@ class Server:
 
 @contextmanager
 def started(program: Program, seconds: float = START_LIMIT_S) -> Iterator[Server]:
-    """A server in a temporary folder, which is ended. Raises ServerMissing."""
+    """Starts a server in a temporary folder for the block, then removes both. Raises ServerMissing."""
     folder = Path(tempfile.mkdtemp(prefix="dvs-server-"))
     port = _free_port()
     try:
@@ -150,7 +151,10 @@ def started(program: Program, seconds: float = START_LIMIT_S) -> Iterator[Server
 
 
 def _owner(program: Program, folder: Path) -> str | None:
-    """Gives a folder to a user that may run a server, because root may not. None: the user of now."""
+    """Gives a folder to a user that may run the server, because root may not, and returns that user.
+
+    None: the present user may. Raises ServerMissing: there is no such user.
+    """
     if os.geteuid() != 0 or not program.users:
         return None
     for name in program.users:
@@ -164,6 +168,7 @@ def _owner(program: Program, folder: Path) -> str | None:
 
 
 def _run(command: Sequence[str], user: str | None, seconds: float) -> None:
+    """Runs a command to its end. Raises ServerMissing where it fails or takes longer."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=seconds, user=user, cwd="/", check=False

@@ -40,7 +40,7 @@ def programs() -> Path:
 
 
 def started(seconds: float = START_LIMIT_S) -> AbstractContextManager[Server]:
-    """A server in a temporary folder, which is ended. Raises ServerMissing."""
+    """Returns the context of a server in a temporary folder, which ends with it. Raises ServerMissing."""
     binaries = programs()
     options = [part for setting in SETTINGS for part in ("-c", setting)]
     program = Program(

@@ -34,7 +34,7 @@ run_simple("127.0.0.1", int(sys.argv[1]), served, threaded=True)
 
 
 def started(seconds: float = START_LIMIT_S) -> AbstractContextManager[Server]:
-    """A server without buckets, which is ended. Raises ServerMissing."""
+    """Returns the context of a server without buckets, which ends with it. Raises ServerMissing."""
     if not PYTHON.exists():
         raise ServerMissing(
             "there is no server that speaks like S3; `make nightly` installs it where PyPI can be reached"

@@ -30,10 +30,10 @@ from workload.schema import Table
 from workload.types import Row
 
 KILLED = dead_process()
-"""The name of a process that has ended."""
+"""The owner of transactions whose process was killed."""
 
 RUNNING = this_process()
-"""The name of this process, which stands for all that run."""
+"""The owner of all other transactions: this process stands for all that run."""
 
 BEFORE_ALL = -1
 """The logical time at which base tables are created."""
@@ -43,7 +43,8 @@ class Applier:
     """Applies commits to base tables, and adds each version of each to the engine's store.
 
     It stands for all processes that write. `written`: for each table its versions, each with the logical
-    time of its commit.
+    time of its commit. `replaced`: how often each table was replaced. `inserted`: for a data file that may be
+    undone, the first row id in it and the first after it.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, store: MemoryStore[Any]) -> None:
@@ -85,8 +86,8 @@ class Applier:
         stamp = self._stamp(commit.at, changes, len(changes))
         for part, (name, changed) in enumerate(changes.items(), 1):
             actions = [_added(self._path(), changed)]
-            known = replace(stamp, part=part)
-            self._log(self.tables[name], actions, commit.at, known, new=name in replaced)
+            own_stamp = replace(stamp, part=part)
+            self._log(self.tables[name], actions, commit.at, own_stamp, new=name in replaced)
         self.process.time.add_write()
         return tuple(changes)
 
@@ -97,44 +98,44 @@ class Applier:
 
         After the last one the transaction is in a tick, as it is when any process has finished its own.
         """
-        known = commit.meanwhile
-        assert known is not None
+        meanwhile = commit.meanwhile
+        assert meanwhile is not None
         names = dict.fromkeys(statement.table for statement in commit.statements)
         stamps: list[Stamp] = []
 
         def run(part: int, statement: Dml) -> None:
-            if part == 1 and known.abandoned:
-                self._abandon(commit, known)
+            if part == 1 and meanwhile.abandoned:
+                self._abandon(commit, meanwhile)
             if not stamps:
-                stamps.append(self._stamp(commit.at + known.clock, names, len(commit.statements)))
-            stamp = None if known.foreign else replace(stamps[0], part=part)
-            with self._noting_ids(statement.table, known):
-                self._statement(statement, commit.at + known.clock, stamp, commit.at)
+                stamps.append(self._stamp(commit.at + meanwhile.clock, names, len(commit.statements)))
+            stamp = None if meanwhile.foreign else replace(stamps[0], part=part)
+            with self._noting_ids(statement.table, meanwhile):
+                self._statement(statement, commit.at + meanwhile.clock, stamp, commit.at)
             if part == len(commit.statements):
-                self._end(commit.at, known)
+                self._end(commit.at, meanwhile)
 
         return [partial(run, part, statement) for part, statement in enumerate(commit.statements, 1)]
 
-    def _end(self, at: int, known: Meanwhile) -> None:
+    def _end(self, at: int, meanwhile: Meanwhile) -> None:
         self.clock.set(max(self.clock.time, at))
-        if known.foreign:
+        if meanwhile.foreign:
             # A foreign writer adds no tick; another process of the engine looks before the next step.
             self.process.time.decide(at)
         else:
             self.process.time.add_write()
 
-    def _abandon(self, commit: Commit, known: Meanwhile) -> None:
+    def _abandon(self, commit: Commit, meanwhile: Meanwhile) -> None:
         """Runs the same inserts in a transaction whose process is killed before its last part."""
         names = dict.fromkeys(statement.table for statement in commit.statements)
-        stamp = self._stamp(commit.at + known.clock, names, len(commit.statements) + 1, KILLED)
+        stamp = self._stamp(commit.at + meanwhile.clock, names, len(commit.statements) + 1, KILLED)
         for part, statement in enumerate(commit.statements, 1):
-            with self._noting_ids(statement.table, known):
-                self._statement(statement, commit.at + known.clock, replace(stamp, part=part), commit.at)
+            with self._noting_ids(statement.table, meanwhile):
+                self._statement(statement, commit.at + meanwhile.clock, replace(stamp, part=part), commit.at)
 
     @contextmanager
-    def _noting_ids(self, name: str, known: Meanwhile) -> Iterator[None]:
+    def _noting_ids(self, name: str, meanwhile: Meanwhile) -> Iterator[None]:
         """Notes which rows a statement inserts into which file, where an undo may have to take them away."""
-        if not known.abandoned:
+        if not meanwhile.abandoned:
             yield
             return
         path, first = self._path(), self.base_rows.next_id(name)
@@ -215,6 +216,7 @@ class Applier:
         )
 
     def _path(self) -> str:
+        """Returns the name of the next commit's data file, unique by the number of all versions so far."""
         return f"file {sum(self.logs.versions.values())}"
 
     def _apply(self, statement: Dml) -> None:

@@ -23,6 +23,7 @@ from dynamic_tables.store.ticks.version_rules import VersionRules
 from dynamic_tables.versions import SourceVersion
 
 ACCOUNT = "account"
+"""The folder of the account among the files in memory."""
 
 
 class FilesInMemory(Files):
@@ -108,7 +109,10 @@ class BaseLogs:
 
 
 class LogProcess:
-    """One process: what it has read of the logs and of the ledger, and its clock."""
+    """One process: what it has read of the logs and of the ledger, and its clock.
+
+    `known`: the logs by table. `read`: by table the lengths of log and ledger, and its versions at these.
+    """
 
     def __init__(
         self, shared: BaseLogs, clock: Clock, rules: VersionRules, undo_abandoned: Callable[[], None]

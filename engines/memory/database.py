@@ -14,7 +14,7 @@ import duckdb
 from workload.types import of_map
 
 MEMORY = "1GB"
-"""What a scenario may take; one that takes more is stopped before it stops the machine."""
+"""The memory that a scenario may take; one that takes more is stopped before it stops the machine."""
 
 CONFIGURATION: dict[str, str | bool | int | float | list[str]] = {
     "default_null_order": "nulls_first_on_asc_last_on_desc",
@@ -26,6 +26,7 @@ CONFIGURATION: dict[str, str | bool | int | float | list[str]] = {
 changes of ten blocks, one over the other, is deeper than the 1,000 operators that DuckDB allows at first."""
 
 NUMBERS = count()
+"""Numbers the databases of this process."""
 
 USED_BY_ONE = Lock()
 """Held by the thread that uses the connection of `instance`, because DuckDB refuses a second one."""
@@ -52,7 +53,7 @@ def instance(memory: str = MEMORY) -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def own_database(memory: str = MEMORY) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to an empty database, which is dropped at the end of the block. `memory`: its limit."""
+    """Yields a connection to an empty database, which is dropped after the block. `memory`: its limit."""
     name = f"scenario_{next(NUMBERS)}"
     with USED_BY_ONE:
         connection = instance(memory).cursor()

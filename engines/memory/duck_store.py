@@ -83,7 +83,7 @@ class DuckStore(MemoryStore[DuckRelation]):
         return self.computed(self.query(plan, leaves))
 
     def _text(self, plan: Plan, leaves: Iterable[str], names: Mapping[str, str]) -> str:
-        """The text of a plan, rendered once: the refreshes of a table differ in the names of leaves only."""
+        """Returns the text of a plan, rendered once: refreshes of a table differ in names of leaves only."""
         if plan not in self.texts:
             marked = render(plan, DUCKDB, {leaf: f"{MARK}{leaf}{MARK}" for leaf in leaves}).text()
             self.texts[plan] = marked.split(MARK)

@@ -56,10 +56,10 @@ class SparkStore(MemoryStore[SparkRelation]):
 
     def materialized(self, plan: Plan, leaves: Mapping[str, Relation]) -> SparkRelation:
         """Computes a plan now, in several queries if it is large."""
-        staged, known = stages(plan, (), MOST_OPERATORS), dict(leaves)
+        staged, relations = stages(plan, (), MOST_OPERATORS), dict(leaves)
         for name, step in staged.steps:
-            known[name] = self._computed_now(step, known)
-        return self._computed_now(staged.last, known)
+            relations[name] = self._computed_now(step, relations)
+        return self._computed_now(staged.last, relations)
 
     def _computed_now(self, plan: Plan, leaves: Mapping[str, Relation]) -> SparkRelation:
         read = {node.name for node in walk(plan) if isinstance(node, Leaf)}
@@ -80,7 +80,7 @@ class SparkStore(MemoryStore[SparkRelation]):
             return self._noted(bound(with_names(frame), local=False))
 
     def columns_of_text(self, text: str, relations: Iterable[str]) -> Columns:
-        """Names and types of a query's result as Spark sees them. Raises DefinitionError."""
+        """Returns names and types of a query's columns as Spark sees them. Raises DefinitionError."""
         return columns_of_text(self.session, text, self.known)
 
     def misread(self, text: str, query: BoundQuery) -> str:

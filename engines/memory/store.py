@@ -48,9 +48,9 @@ class MemoryStore(ABC, Generic[Rows]):
     """A `Store` of the engine; its subclasses run the queries.
 
     `known`: every table and view by name. `dropped`: what was dropped last under a name. `created`: how many
-    dynamic tables there were. `tables`: the
-    versions of the tables. `shared_results`: the rows of every plan that was computed with `once`, by the
-    plan and its input relations. Tables that read the same interval of a source use the same rows.
+    dynamic tables there were. `tables`: the versions of the tables. `shared_results`: the rows of every plan
+    that was computed with `once`, by the plan and its input relations, so that tables that read the same
+    interval of a source use the same rows.
     `base_logs`: what the versions of base tables are decided by, by the rules `version_rules`.
     `undo_abandoned`: undoes what killed processes have left, as `Applier` does it.
     `journal`: failures and the like. `process`: what the refreshing process has read of the logs.
@@ -141,9 +141,9 @@ class MemoryStore(ABC, Generic[Rows]):
         if definition.name not in self.known:
             raise StoreError(f"{definition.name} is gone already")
         stored = self.tables.pop(definition.name, None)
-        known = self.known.pop(definition.name)
+        old = self.known.pop(definition.name)
         if not for_good:
-            self.dropped[definition.name] = known, stored
+            self.dropped[definition.name] = old, stored
 
     def restore(self, name: str) -> Definition:
         """Brings back what was dropped last under a name. Raises DefinitionError: nothing was."""

@@ -38,5 +38,5 @@ class BaseTables:
         return changes
 
     def bag(self, name: str) -> Counter[Row]:
-        """The rows of a table with their numbers of copies."""
+        """Returns the rows of a table with their numbers of copies."""
         return Counter(self.held[name])

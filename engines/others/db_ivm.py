@@ -68,7 +68,7 @@ Columns = Mapping[str, Sequence[str]]
 
 
 def plan_of(query: ir.Query, columns: Columns) -> Plan:
-    """The graph of a query, for the server. Raises Gap."""
+    """Returns the graph of a query as JSON for the script (node/db_ivm.mjs). Raises Gap."""
     match query:
         case ir.Union(branches) | ir.UnionAll(branches):
             parts = [plan_of(branch, columns) for branch in branches]
@@ -99,6 +99,7 @@ def _block(select: ir.Select, columns: Columns) -> Plan:
 
 
 def _of_group(expr: ir.Expr, keys: list[ir.Expr]) -> list[Any]:
+    """Returns an output of a grouping: an aggregate, or the place of a key. Raises Gap."""
     match expr:
         case ir.Aggregate(function, arg, False) if function.value in AGGREGATES and not expr.extra:
             summed = function in (ir.AggregateFunction.SUM, ir.AggregateFunction.AVG)
@@ -131,6 +132,7 @@ def _relation(relation: ir.Relation, columns: Columns) -> Plan:
 
 
 def _pair(condition: ir.Expr, left: set[str]) -> list[list[Any]]:
+    """Returns both sides of an equality, that of the left relation first. Raises Gap."""
     match condition:
         case ir.Call("eq", (ir.ColumnRef(one), ir.ColumnRef(two)) as args) if (one in left) != (two in left):
             return [_expr(arg) for arg in (args if one in left else args[::-1])]
@@ -184,7 +186,7 @@ class DbIvm(OnNode):
 
 
 def _row(row: Sequence[Value], columns: Sequence[Column]) -> Row:
-    """A row with floats where the column has them: JavaScript writes 2.0 as 2."""
+    """Returns a row with floats where the column has them: JavaScript writes 2.0 as 2."""
     return tuple(
         float(value) if column.type.kind is Kind.DOUBLE and isinstance(value, int) else value
         for value, column in zip(row, columns, strict=True)

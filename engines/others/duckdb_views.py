@@ -101,7 +101,7 @@ class DuckDb(Adapter):
         return Database()
 
     def _as_prepared(self, text: str) -> str:
-        """The text that runs a statement, which is prepared when it is first asked for."""
+        """Returns the text that runs a statement, which is prepared when it is first asked for."""
         name = self._prepared.get(text)
         if name is None:
             name = f"prepared_{next(self._numbers)}"
@@ -144,10 +144,10 @@ class DuckDbFile(DuckDb):
 
 
 def _shown_type(column: Column) -> str:
-    """The type of a column as DuckDB shows it."""
+    """Returns the type of a column as DuckDB shows it."""
     return re.sub(r"\bINT\b", "INTEGER", type_name(column.type, Dialect.DUCKDB))
 
 
 def _view(table: str) -> str:
-    """The view of the query of a table."""
+    """Returns the name of the view that holds the query of a table."""
     return f'"${table}"'

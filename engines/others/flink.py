@@ -28,7 +28,7 @@ from workload.types import SCALAR, Kind, Row, SqlType, Value
 
 
 def stores(value: Value, type_: SqlType) -> bool:
-    """Whether a value is one to Flink: it has 0.0 and -0.0 in two groups."""
+    """Tells whether tables may hold a value: not -0.0, because Flink has 0.0 and -0.0 in two groups."""
     return not (isinstance(value, float) and double_text(value) == "-0.0")
 
 
@@ -60,7 +60,7 @@ def gap(query: ir.Query) -> str | None:
 
 
 def _first_rows(block: ir.Select, windows: Sequence[ir.Window]) -> bool:
-    """Whether the block keeps the first rows by a number: Flink has an operator for that, with any order."""
+    """Tells whether a block keeps the first rows by a number: Flink has an operator for any such order."""
     match block.qualify:
         case ir.Call("le", (ir.Window(ir.WindowFunction.ROW_NUMBER) as number, ir.Literal())):
             return all(each == number for each in windows)
@@ -91,8 +91,8 @@ numbers = itertools.count()
 class Stream:
     """What queries read: a table's columns, and its changes as texts.
 
-    The columns of a dynamic table are not known before its rows are asked for. `sent`: those changes that are
-    in the JVM, which are the first `count` ones; `shown`: whether its table has all of them.
+    The columns of a dynamic table are not known before its rows are asked for. `sent`: the list of changes in
+    the JVM, which has the first `count` ones; `shown`: whether Flink's table has all of them.
     """
 
     columns: Sequence[Column] = ()
@@ -103,7 +103,7 @@ class Stream:
     number: int = field(default_factory=lambda: next(numbers))
 
     def show(self, name: str, environment: Environment) -> None:
-        """Makes the table as it is now."""
+        """Makes Flink's table of this name, with all changes so far."""
         if self.shown or not self.columns:
             return
         if not self.changes:
@@ -176,8 +176,8 @@ class Flink(Adapter):
             raise RefreshFailed(str(error)) from error
         self._read[table] = read
         self._rows[table] = _sum(changes)
-        given: list[Change] = [(kind, tuple(map(_text, row))) for kind, row in changes]
-        self._streams[table] = Stream(self._streams[table].columns, given)
+        texts: list[Change] = [(kind, tuple(map(_text, row))) for kind, row in changes]
+        self._streams[table] = Stream(self._streams[table].columns, texts)
 
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns the rows of a base table or dynamic table."""
@@ -218,7 +218,7 @@ class Flink(Adapter):
             raise Unsupported(str(error)) from error
 
     def _show(self, query: str) -> list[tuple[int, int]]:
-        """Makes the tables that a query reads, itself or in views; returns what changes when they do."""
+        """Makes the tables that a query reads, also in views; returns number and length of each stream."""
         found: list[tuple[int, int]] = []
         for word in sorted(set(re.findall(r"\w+", query))):
             if word in self._views:
@@ -230,7 +230,7 @@ class Flink(Adapter):
 
 
 def _sum(changes: Iterable[Change]) -> list[Row]:
-    """The rows that changes leave; a row that goes more often than it came is not there."""
+    """Returns the rows that changes leave; a row that went more often than it came is not there."""
     left: Counter[Row] = Counter()
     for kind, row in changes:
         left[tuple(row)] += 1 if kind in ("+I", "+U") else -1
@@ -238,7 +238,7 @@ def _sum(changes: Iterable[Change]) -> list[Row]:
 
 
 def _text(value: Any) -> str | None:
-    """A value as Flink's CAST reads it."""
+    """Returns a value as the text that Flink's CAST reads."""
     match value:
         case None | str():
             return value
@@ -256,7 +256,7 @@ def _text(value: Any) -> str | None:
 
 @cache
 def _cluster() -> Cluster:
-    """The cluster of this process, started on first use."""
+    """Returns the cluster of this process, started on first use."""
     cluster = started()
     atexit.register(cluster.end)
     return cluster

@@ -56,7 +56,7 @@ class FlinkError(EngineError):
 
 
 def jars() -> Path:
-    """The folder of Flink's jars. Raises EngineError where they are not installed, or no Java is."""
+    """Returns the folder of Flink's jars. Raises EngineError where they or a Java are not installed."""
     try:
         find_java(os.environ)
         return Path(str(distribution(PACKAGE).locate_file("pyflink/lib")))
@@ -74,11 +74,11 @@ class Cluster:
     address: Any
 
     def environment(self, mode: str) -> Environment:
-        """A new environment without tables, in STREAMING or BATCH mode."""
+        """Returns a new environment without tables. `mode`: STREAMING or BATCH."""
         jvm = self.gateway.jvm
         settings = {"rest.address": self.address.getHost(), "rest.port": str(self.address.getPort())}
-        made = _configuration(jvm, {**JOBS, **settings, "execution.runtime-mode": mode})
-        jobs = _class(jvm, "streaming.api.environment.StreamExecutionEnvironment")(made)
+        configuration = _configuration(jvm, {**JOBS, **settings, "execution.runtime-mode": mode})
+        jobs = _class(jvm, "streaming.api.environment.StreamExecutionEnvironment")(configuration)
         tables = _class(jvm, "table.api.bridge.java.StreamTableEnvironment").create(jobs)
         return Environment(self.gateway, mode, jobs, tables)
 
@@ -103,7 +103,7 @@ class Environment:
             self.tables.executeSql(text)
 
     def plan(self, query: str) -> str:
-        """The plan of a query. Raises FlinkError."""
+        """Returns the plan of a query. Raises FlinkError."""
         detail, form = (
             _class(self.gateway.jvm, f"table.api.{name}") for name in ("ExplainDetail", "ExplainFormat")
         )
@@ -112,7 +112,7 @@ class Environment:
             return str(self.tables.explainSql(query, form.TEXT, no_details))
 
     def changes(self, query: str) -> list[Change]:
-        """The changes that the job of a query gives, until it has read all there is. Raises FlinkError."""
+        """Returns the changes that the job of a query gives until it has read all. Raises FlinkError."""
         with _refusals():
             found = self.tables.executeSql(query).collect()
             rows = _class(self.gateway.jvm, "util.CollectionUtil").iteratorToList(found)
@@ -123,9 +123,9 @@ class Environment:
             ]
 
     def added(self, rows: Any, changes: Sequence[Change]) -> Any:
-        """A list of changes in the JVM, a new one for None, with more of them. The values are texts."""
+        """Adds changes, whose values are texts, to a list in the JVM and returns it; None: a new list."""
         jvm = self.gateway.jvm
-        made = _java_class(jvm, "java.util.ArrayList")() if rows is None else rows
+        result = _java_class(jvm, "java.util.ArrayList")() if rows is None else rows
         # As one text: py4j takes a call for each element of a list.
         reader = _class(jvm, "shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper")()
         kind, row_of = _class(jvm, "types.RowKind"), _class(jvm, "types.Row")
@@ -133,8 +133,8 @@ class Environment:
         values = reader.readValue(json.dumps([row for _, row in changes]), texts)
         kinds = {name: kind.fromByteValue(number) for name, number in KINDS.items()}
         for place, (name, _) in enumerate(changes):
-            made.add(row_of.ofKind(kinds[name], values[place]))
-        return made
+            result.add(row_of.ofKind(kinds[name], values[place]))
+        return result
 
     def show(self, name: str, columns: Sequence[Column], rows: Any) -> None:
         """Gives a table these changes, in BATCH mode insertions alone.
@@ -159,7 +159,7 @@ class Environment:
 
 
 def started() -> Cluster:
-    """A cluster in a new JVM, which ends with this process."""
+    """Starts a cluster in a new JVM, which ends with this process, and returns it."""
     java = find_java(os.environ)
     port, process = launch_gateway(
         classpath=str(jars() / "*"),
@@ -178,27 +178,27 @@ def started() -> Cluster:
 
 
 def _class(jvm: Any, name: str) -> Any:
-    """A class of Flink."""
+    """Returns a class of Flink."""
     return _java_class(jvm, f"org.apache.flink.{name}")
 
 
 def _java_class(jvm: Any, name: str) -> Any:
-    """A class by its full name: asked for package by package, each prefix is searched for in all jars."""
+    """Returns a class by its full name. Package by package, py4j would search all jars for each prefix."""
     return getattr(jvm, name)
 
 
 def _configuration(jvm: Any, settings: Mapping[str, str]) -> Any:
-    made = _class(jvm, "configuration.Configuration")()
+    configuration = _class(jvm, "configuration.Configuration")()
     for name, value in settings.items():
-        made.setString(name, value)
-    return made
+        configuration.setString(name, value)
+    return configuration
 
 
-def _value(given: Any) -> Any:
-    """A value as Python has it."""
-    if not isinstance(given, JavaObject):
-        return given
-    text = given.toString()
+def _value(value: Any) -> Any:
+    """Returns a value as Python has it; py4j leaves dates and times as objects of Java."""
+    if not isinstance(value, JavaObject):
+        return value
+    text = value.toString()
     return dt.datetime.fromisoformat(text) if "T" in text else dt.date.fromisoformat(text)
 
 

@@ -30,7 +30,7 @@ ERRORS = (ValueError, RuntimeError, NotImplementedError)
 
 
 def gap(query: ir.Query) -> str | None:
-    """Returns what a query has that a view of LanceDB cannot be told; None: nothing."""
+    """Returns what a query has that no view of LanceDB can express; None: nothing."""
     match query:
         case ir.Select(source=ir.Named(), group_by=None, distinct=False, qualify=None):
             parts = (part for expr in ir.expressions_of(query) for part in ir.subexpressions(expr))
@@ -110,13 +110,13 @@ class LanceDb(Adapter):
     def commit(self, transaction: Transaction) -> None:
         """Applies a transaction: of the rows that went and came as many as possible are updated ones."""
         for name, changes in self._base.commit(transaction).items():
-            known = self._keys[name]
-            gone = [known[row].pop() for row, copies in changes.items() for _ in range(-copies)]
+            keys_of = self._keys[name]
+            gone = [keys_of[row].pop() for row, copies in changes.items() for _ in range(-copies)]
             come = [row for row, copies in changes.items() for _ in range(copies)]
             updated = min(len(gone), len(come))
             keys = [*gone[:updated], *(next(self._numbers) for _ in come[updated:])]
             for key, row in zip(keys, come, strict=True):
-                known[row].append(key)
+                keys_of[row].append(key)
             table, rows = self._db.open_table(name), list(zip(keys, come, strict=True))
             if updated:
                 changed = self._rows(self._base.tables[name], rows[:updated])
@@ -144,7 +144,7 @@ class LanceDb(Adapter):
         self._folder.cleanup()
 
     def _rows(self, table: Table, rows: Sequence[tuple[int, Row]]) -> Any:
-        """Rows with their keys as an Arrow table, by DuckDB, which knows its types."""
+        """Returns rows with their keys as an Arrow table; DuckDB says which types its columns have."""
         import pyarrow as pa
 
         text = f"SELECT CAST(0 AS BIGINT) AS {KEY}, * FROM {table.name} LIMIT 0"
@@ -157,7 +157,7 @@ class LanceDb(Adapter):
 
 
 def _text(expr: ir.Expr) -> str:
-    """An expression over the only table, whose columns have no prefix; `gap` has excluded all others."""
+    """Returns an expression over the only table as text, columns without prefix; `gap` excludes others."""
     match expr:
         case ir.ColumnRef(_, name):
             return column_name(name, Dialect.DUCKDB)

@@ -1,4 +1,4 @@
-"""MariaDB, whose tables are computed anew: the adapter `mariadb`, the world of the dialect MYSQL.
+"""MariaDB, whose tables are computed anew: the adapter `mariadb`, by which the dialect MYSQL is tested.
 
 It has no materialized views, so only dialects and its own computation can differ. Tables are read by
 statements that are prepared once, as clients prepare them.
@@ -166,7 +166,7 @@ class MariaDb(Adapter):
 
 @cache
 def _server() -> Server:
-    """The server of this process, started on first use."""
+    """Returns the server of this process, started on first use."""
     running = ExitStack()
     atexit.register(running.close)
     return running.enter_context(started(LIMIT_S))

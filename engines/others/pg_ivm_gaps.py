@@ -93,7 +93,7 @@ def _outer_joins(relation: ir.Relation) -> bool:
 
 
 def _simple(condition: ir.Expr) -> bool:
-    """Whether a condition is one equality of columns of two relations."""
+    """Tells whether a condition is one equality of columns of two relations."""
     match condition:
         case ir.Call("eq", (ir.ColumnRef(one), ir.ColumnRef(two))):
             return one != two
@@ -158,6 +158,7 @@ def _first_conditions(relation: ir.Relation) -> ir.Relation:
 
 
 def _bare(expr: ir.Expr) -> ir.Expr:
+    """Returns the aggregate in an expression, without DISTINCT; the expression if the types differ."""
     aggregate = next((part for part in ir.subexpressions(expr) if isinstance(part, ir.Aggregate)), None)
     return expr if aggregate is None or aggregate.type != expr.type else replace(aggregate, distinct=False)
 
@@ -165,6 +166,7 @@ def _bare(expr: ir.Expr) -> ir.Expr:
 def _with(
     items: list[ir.Item], wanted: Iterator[ir.ColumnRef] | tuple[ir.Expr, ...], prefix: str
 ) -> tuple[ir.Item, ...]:
+    """Returns the items and one more, named `prefix` and a number, for each wanted expression they lack."""
     names = {item.name for item in items}
     for expr in wanted:
         if expr not in [item.expr for item in items]:

@@ -29,7 +29,7 @@ from workload.types import Row
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-NAMES = count()
+DATABASE_NUMBERS = count()
 
 SETTINGS = (
     "spark.sql.session.timeZone=UTC",
@@ -45,7 +45,7 @@ START_S = 300.0
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 ALL_ROWS = re.compile(r"^DELETE FROM (\S+)$")
-"""The text of a statement that takes all rows away, with the name of the table."""
+"""A DELETE without WHERE; group 1 is the table."""
 
 FAILED = "Run is FAILED"
 """How the message of the last event of a run begins where a view could not be computed."""
@@ -72,7 +72,7 @@ class Pipelines(Adapter):
 
     def __init__(self) -> None:
         self._spark = _session()
-        self._name = f"dvs{next(NAMES)}"
+        self._name = f"dvs{next(DATABASE_NUMBERS)}"
         self._run(f"CREATE DATABASE {self._name}", f"USE DATABASE {self._name}")
         self._queries: dict[str, str] = {}
 
@@ -86,6 +86,7 @@ class Pipelines(Adapter):
 
     def create_dynamic_table(self, table: DynamicTable, query: str) -> None:
         """Adds a materialized view to the pipeline; the first run creates its table. Raises Unsupported."""
+        # Checks the query now, as the first run would report it much later; LIMIT 0 keeps it cheap.
         self._define(f"SELECT * FROM ({query}) LIMIT 0")
         self._queries[table.name] = query
 
@@ -109,7 +110,7 @@ class Pipelines(Adapter):
         text = ";\n".join(
             f"CREATE MATERIALIZED VIEW {name} AS {query}" for name, query in self._queries.items()
         )
-        told = []
+        messages = []
         try:
             graph = create_dataflow_graph(self._spark, "spark_catalog", self._name, {})
             SparkConnectGraphElementRegistry(self._spark, graph).register_sql(text, Path("views.sql"))
@@ -117,15 +118,15 @@ class Pipelines(Adapter):
                 self._spark, graph, full_refresh=[], full_refresh_all=False, refresh=[table], dry=False,
                 storage=(_server().folder / "storage").as_uri(),
             )  # fmt: skip
-            told = [
+            messages = [
                 each["pipeline_event_result"].event.message
                 for each in events
                 if "pipeline_event_result" in each
             ]
         except Exception as error:
             raise RefreshFailed(shown(error)) from error
-        if any(each.startswith(FAILED) for each in told):
-            raise RefreshFailed(" ".join(told[-1].split()))
+        if any(each.startswith(FAILED) for each in messages):
+            raise RefreshFailed(" ".join(messages[-1].split()))
 
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns the rows of a table."""
@@ -147,12 +148,13 @@ class Pipelines(Adapter):
 
     def _run(self, *texts: str) -> None:
         for text in texts:
+            # Spark Connect evaluates a query only when its result is fetched.
             self._spark.sql(text).toArrow()
 
 
 @cache
 def _session() -> SparkSession:
-    """The session of this process on its server."""
+    """Returns the session of this process on its server."""
     from pyspark.sql import SparkSession
 
     return SparkSession.builder.remote(_server().address).getOrCreate()
@@ -160,14 +162,14 @@ def _session() -> SparkSession:
 
 @cache
 def _server() -> Server:
-    """The server of this process, started on first use."""
+    """Returns the server of this process, started on first use."""
     running = ExitStack()
     atexit.register(running.close)
     return running.enter_context(started(_program(), START_S))
 
 
 def _program() -> Program:
-    """How a Spark Connect server is started; it comes with PySpark."""
+    """Returns how a Spark Connect server, which comes with PySpark, is started."""
     spec = find_spec("pyspark")
     assert spec is not None
     assert spec.origin is not None
@@ -176,7 +178,7 @@ def _program() -> Program:
     return Program(
         name="Spark Connect",
         users=(),
-        # It goes on after a SIGTERM.
+        # Spark Connect ignores SIGTERM.
         stop="KILL",
         make=lambda folder: ("true",),
         serve=lambda folder, port: (

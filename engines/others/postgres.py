@@ -44,7 +44,7 @@ def gap(query: ir.Query) -> str | None:
 
 
 def _needs_a_hash(join: ir.Join) -> bool:
-    """Whether PostgreSQL refuses a FULL JOIN: it can neither sort nor hash by the condition."""
+    """Tells whether PostgreSQL refuses a FULL JOIN: it can neither sort nor hash by the condition."""
     match join.kind, join.on:
         case ir.JoinKind.FULL, ir.Call("and", args):
             return not all(map(_equates, args))
@@ -196,7 +196,7 @@ class Postgres(Adapter):
 
 @cache
 def _server() -> Server:
-    """The server of this process, started on first use."""
+    """Returns the server of this process, started on first use."""
     running = ExitStack()
     atexit.register(running.close)
     return running.enter_context(started())

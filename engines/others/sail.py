@@ -21,7 +21,7 @@ from workload.types import Row
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
-NAMES = count()
+DATABASE_NUMBERS = count()
 
 
 class Sail(Adapter):
@@ -48,7 +48,7 @@ class Sail(Adapter):
 
     def __init__(self) -> None:
         self._spark = _session()
-        self._name = f"dvs{next(NAMES)}"
+        self._name = f"dvs{next(DATABASE_NUMBERS)}"
         self._run(f"CREATE DATABASE {self._name}", f"USE DATABASE {self._name}")
         self._queries: dict[str, str] = {}
 
@@ -98,7 +98,7 @@ class Sail(Adapter):
 
 @cache
 def _session() -> SparkSession:
-    """A session on the server of this process, started on first use."""
+    """Returns a session on the server of this process, started on first use."""
     from pysail.spark import SparkConnectServer
     from pyspark.sql.connect.session import SparkSession
 

@@ -159,7 +159,7 @@ class SqliteTriggers(Sqlite):
         columns = [column.name for column in self._tables[base].columns]
 
         def over(row: str) -> str:
-            """The view's query over one row: the new or the old one."""
+            """Returns the view's query over one row. `row`: NEW or OLD."""
             one = ", ".join(f"{row}.{column} AS {column}" for column in columns)
             return query.replace(f"FROM {base} AS {source.alias}", f"FROM (SELECT {one}) AS {source.alias}")
 

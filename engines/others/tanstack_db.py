@@ -33,7 +33,7 @@ NUMBERS = frozenset({Kind.INT, Kind.BIGINT})
 
 
 def plan_of(query: ir.Query) -> dict[str, Any]:
-    """A query for the server. Raises Unsupported."""
+    """Returns a query as JSON for the script (node/tanstack_db.mjs). Raises Unsupported."""
     match query:
         case ir.UnionAll(branches):
             names = ir.output_names(query)
@@ -48,7 +48,7 @@ def plan_of(query: ir.Query) -> dict[str, Any]:
 
 
 def _branch(query: ir.Query, number: int, names: Sequence[str]) -> ir.Query:
-    """A block with other names for its outputs, by which branches meet, and with aliases of its own."""
+    """Returns a branch of a UNION ALL with the output names of the first one, and aliases of its own."""
     if not isinstance(query, ir.Select):
         raise Unsupported("a set operation of more than blocks")
     items = (replace(item, name=name) for item, name in zip(query.items, names, strict=True))
@@ -97,6 +97,7 @@ def _block(select: ir.Select) -> dict[str, Any]:
 
 
 def _sources(relation: ir.Relation) -> Iterator[list[Any]]:
+    """Yields alias and source of each table; from the second on also kind and condition of its join."""
     match relation:
         case ir.Named(name, alias):
             yield [alias, ["named", name]]
@@ -149,7 +150,7 @@ def gap(query: ir.Query) -> str | None:
 
 
 def amended(query: ir.Query) -> ir.Query:
-    """The query with 0 for NULL wherever numbers are calculated or aggregated, as TanStack DB does it.
+    """Returns the query with 0 for NULL where numbers are calculated or aggregated, as TanStack DB does it.
 
     found/tanstack_db has what it makes of NULL there.
     """

@@ -37,7 +37,7 @@ ROW = "dvs_row"
 
 
 def gap(query: ir.Query) -> str | None:
-    """Returns what a query has that Trickle's builder cannot be told; None: nothing."""
+    """Returns what a query has that Trickle's builder cannot express; None: nothing."""
     if not isinstance(query, ir.Select):
         return "a set operation or CTE"
     relations = list(ir.relations_of(query.source))
@@ -58,7 +58,7 @@ def _equates(join: ir.Join) -> bool:
 
 
 def _pair(condition: ir.Expr, left: set[str]) -> tuple[ir.ColumnRef, ir.ColumnRef] | None:
-    """The column of the left side and that of the right side which a condition equates."""
+    """Returns the columns of the left and the right side that a condition equates; None: it does not."""
     match condition:
         case ir.Call("eq", (ir.ColumnRef() as one, ir.ColumnRef() as two)) if one.type == two.type:
             if (one.relation in left) == (two.relation in left):
@@ -158,6 +158,7 @@ class Trickle(Adapter):
             raise RefreshFailed(shown(error)) from error
 
     def _write(self, run: Any, table: str, query: ir.Select) -> None:
+        """Builds the pipeline of a query, and merges its result into the table by a primary key."""
         from trickle import agg
 
         built = self._source(run, query.source)
@@ -182,13 +183,13 @@ class Trickle(Adapter):
         args: dict[str, ir.Expr] = {
             f"dvs_of_{n}": expr.arg for n, expr in metrics.items() if expr.arg is not None
         }
-        made = {
+        aggregates = {
             name: agg.count() if expr.arg is None else getattr(agg, METRICS[expr.function])(f"dvs_of_{name}")
             for name, expr in metrics.items()
         }
         self._keys[table] = tuple(by)
         built.select(", ".join(_items(by | args))).aggregate(
-            by=tuple(by), **(made or {"dvs_count": agg.count()})
+            by=tuple(by), **(aggregates or {"dvs_count": agg.count()})
         ).merge(table)
 
     def _source(self, run: Any, relation: ir.Relation) -> Any:
@@ -225,6 +226,7 @@ class Trickle(Adapter):
         self._db.close()
 
     def _load(self, name: str) -> None:
+        """Gives Trickle the present rows of a base table, as its snapshot `NAME_`."""
         import trickle
 
         with trickle.run(self._db, pipeline=f"{name}_") as run:
@@ -241,7 +243,7 @@ def _read(relation: ir.Relation) -> Iterator[ir.Named]:
 
 
 def _shown(relation: ir.Relation) -> Iterator[ir.Named]:
-    """What is read and can be selected from: not the right side of a semi or anti join."""
+    """Yields the tables whose columns can be selected: not those on the right of a semi or anti join."""
     match relation:
         case ir.Join(kind, left, right, _):
             yield from _shown(left)

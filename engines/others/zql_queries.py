@@ -1,6 +1,7 @@
-"""What a query of ZQL can say, and what it then says: trees of rows by equal columns, with conditions.
+"""Translates queries into ZQL's: trees of tables that hang together by equal columns, with conditions.
 
-`engines.others.zql` declares `gap` and `amended` as its limits.
+`orders JOIN items ON orders.id = items.order_id` is the table `orders` with `items` below it. `gap` names
+what has no translation, and `amended` changes a query so that it has one: the limits of `engines.others.zql`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ COMPARED = {"eq": ("=", "!="), "ne": ("!=", "="), "lt": ("<", ">="), "le": ("<="
 }
 """A function, as ZQL writes that it holds and that it does not; a comparison with NULL does neither."""
 TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+"""Comparisons, and what they are with their sides exchanged."""
 
 
 @dataclass(eq=False, slots=True)
@@ -41,7 +43,7 @@ class Source:
     on: dict[tuple[str, str], None] = field(default_factory=dict)
 
     def path(self) -> Iterator[Source]:
-        """This table, and those above it."""
+        """Yields this table, and those above it."""
         yield self
         if self.parent is not None:
             yield from self.parent.path()
@@ -55,14 +57,14 @@ class Source:
             each.kind = ir.JoinKind.INNER
 
     def ast(self, alias: str, related: bool = True) -> dict[str, Any]:
-        """ZQL's own form of the query. `related`: whether what it has below is part of its rows."""
+        """Returns ZQL's own form of the query. `related`: whether what is below is part of its rows."""
         tested = [each.exists() for each in self.below if each.kind is not ir.JoinKind.LEFT]
-        made = {"table": self.table, "alias": alias, "where": _all([*self.where, *tested])}
+        node = {"table": self.table, "alias": alias, "where": _all([*self.where, *tested])}
         shown = [each.correlated(each.alias, True) for each in self.shown()] if related else []
-        return made | {"related": shown} if shown else made
+        return node | {"related": shown} if shown else node
 
     def exists(self) -> dict[str, Any]:
-        """The condition that there is a match, or none.
+        """Returns the condition that there is a match; for an anti join, that there is none.
 
         `flip`: it is found from the side of the matches, as ZQL's planner also decides; here for inner joins,
         and for semi joins without conditions.
@@ -73,24 +75,24 @@ class Source:
         return tested | {"related": self.correlated(f"zsubq_{self.alias}", False)}
 
     def correlated(self, alias: str, related: bool) -> dict[str, Any]:
-        """This table with the columns that tie it to the one above."""
+        """Returns this table with the columns that tie it to the one above. Raises Unsupported."""
         above, own = ([*columns] for columns in zip(*self.on, strict=True))
         if len(set(above)) < len(above) or len(set(own)) < len(own):
             raise Unsupported("a column that is joined with two columns")
-        tied = {"parentField": above, "childField": own}
-        return {"correlation": tied, "subquery": self.ast(alias, related)}
+        correlation = {"parentField": above, "childField": own}
+        return {"correlation": correlation, "subquery": self.ast(alias, related)}
 
     def tree(self) -> dict[str, Any]:
-        """The aliases of what its rows have, for the server."""
+        """Returns the alias of this table, and of those below it that its rows show, as JSON."""
         return {"alias": self.alias, "below": [each.tree() for each in self.shown()]}
 
     def shown(self) -> list[Source]:
-        """What is below it and part of its rows."""
+        """Returns the tables below it that are part of its rows: not those of semi and anti joins."""
         return [each for each in self.below if each.kind not in ir.MEMBERSHIP]
 
 
 def plan_of(query: ir.Query) -> dict[str, Any]:
-    """A query for the server. Raises Unsupported."""
+    """Returns a query as JSON for the script (node/zql.mjs). Raises Unsupported."""
     order: tuple[ir.SortKey, ...] = ()
     limit: dict[str, Any] = {}
     if isinstance(query, ir.Limited):
@@ -113,7 +115,10 @@ def plan_of(query: ir.Query) -> dict[str, Any]:
 
 
 def _sources(relation: ir.Relation) -> list[Source]:
-    """The tables of a FROM clause whose columns can be read, the topmost first."""
+    """Returns the tables of a FROM clause whose columns can be read, the topmost first.
+
+    Raises Unsupported.
+    """
     match relation:
         case ir.Named(name, alias):
             return [Source(alias, name)]
@@ -126,6 +131,7 @@ def _sources(relation: ir.Relation) -> list[Source]:
 
 
 def _join(kind: ir.JoinKind, left: list[Source], right: list[Source], on: ir.Expr) -> list[Source]:
+    """Hangs the right side below a table of the left one; returns what can be read. Raises Unsupported."""
     joined = right[0]
     above: dict[str, None] = {}
     for condition in ir.conjuncts(on):
@@ -168,7 +174,7 @@ def _pair(
 
 
 def _plain(expr: ir.Expr) -> ir.Expr:
-    """An expression without a cast that JavaScript's numbers do not need."""
+    """Returns an expression without a cast that JavaScript's numbers do not need."""
     match expr:
         case ir.Call("cast", (arg,), SqlType(Kind.BIGINT)) if arg.type.kind is Kind.INT:
             return arg
@@ -181,6 +187,7 @@ def _aliases(expr: ir.Expr) -> set[str]:
 
 
 def _filter(condition: ir.Expr, sources: list[Source]) -> None:
+    """Adds a condition to the only table that it reads. Raises Unsupported."""
     aliases = _aliases(condition)
     if len(aliases) > 1 or not aliases <= {each.alias for each in sources}:
         raise Unsupported("a condition over two tables")
@@ -191,7 +198,10 @@ def _filter(condition: ir.Expr, sources: list[Source]) -> None:
 
 
 def _condition(expr: ir.Expr, holds: bool) -> dict[str, Any]:
-    """The condition that an expression is TRUE, or FALSE; ZQL has two values of truth. Raises Unsupported."""
+    """Returns the condition that an expression is TRUE (`holds`) or FALSE. Raises Unsupported.
+
+    ZQL has no third value of truth: NULL is neither.
+    """
     match expr:
         case ir.Call("and" | "or" as function, args):
             parts = [_condition(arg, holds) for arg in args]
@@ -232,7 +242,7 @@ def _simple(expr: ir.Expr, op: str, value: Value) -> dict[str, Any]:
 
 
 def _passes_null(condition: dict[str, Any]) -> bool:
-    """Whether a condition on columns of one table may hold where all of them are NULL."""
+    """Tells whether a condition on columns of one table may hold where all of them are NULL."""
     if condition["type"] == "simple":
         op, value = condition["op"], condition["right"]["value"]
         constant: bool = condition["left"]["type"] == "literal"
@@ -271,7 +281,7 @@ def gap(query: ir.Query) -> str | None:
 
 
 def amended(query: ir.Query) -> ir.Query:
-    """A query like the given one, with columns as outputs and simpler conditions, as ZQL has them."""
+    """Returns a query like the given one, with columns as outputs and simpler conditions, as ZQL has them."""
     match query:
         case ir.Limited():
             return replace(query, query=amended(query.query), offset=0)
@@ -298,17 +308,18 @@ def _amended_source(relation: ir.Relation) -> ir.Relation:
 
 
 def _amended_conditions(condition: ir.Expr | None, right: set[str] | None = None) -> ir.Expr | None:
-    made: ir.Expr | None = None
+    result: ir.Expr | None = None
     for each in ir.conjuncts(condition):
-        made = (
+        result = (
             _amended_condition(each, right)
-            if made is None
-            else ir.both(made, _amended_condition(each, right))
+            if result is None
+            else ir.both(result, _amended_condition(each, right))
         )
-    return made
+    return result
 
 
 def _amended_condition(condition: ir.Expr, right: set[str] | None) -> ir.Expr:
+    """Returns the condition, an equality in it that joins `right`, or else a test of one of its columns."""
     parts = [*ir.subexpressions(condition)]
     if right is not None:
         for part in parts:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PROPERTIES: Mapping[str, str] = {"delta.checkpointInterval": "1000"}
-"""A scenario has tens of commits: checkpoints would cost more than they save."""
+"""Of all tables. A scenario has tens of commits: checkpoints would cost more than they save."""
 
 ATTACHED: Mapping[str, str] = {**PROPERTIES, "delta.enableRowTracking": "true"}
 """Of tables that other programs have made, as their owners give them to dynamic tables."""
@@ -56,7 +56,7 @@ BEFORE_ALL = -1
 
 
 NOTHING_SAID: Mapping[str, object] = {"operation": "", "operationParameters": {}}
-"""What a commit without a commitInfo says: that is the failure of the engine, which the judge must see."""
+"""Stands for a commitInfo that a commit lacks: that is a failure of the engine, which the judge must see."""
 
 
 class OnDelta(AccountAdapter):
@@ -65,10 +65,11 @@ class OnDelta(AccountAdapter):
     def __init__(
         self, spark: SparkSession, path: Path, variant: Variant, scenario: Scenario | None = None
     ) -> None:
-        """`path`: a folder that does not exist yet; it is removed at the end.
+        """Opens an account in a new folder.
 
-        `scenario`: decides the settings of the sessions that processes give to the account, and the sizes of
-        their stores; None: no settings, and the usual sizes.
+        `path`: the folder, which must not exist yet; it is removed at the end. `scenario`: decides the
+        settings of the sessions that processes give to the account, and the sizes of their stores; None: no
+        settings, and the usual sizes.
         Where the variant has the engine's validations off, its MERGE does not refuse wrong changes either.
         """
         path.mkdir(parents=True)
@@ -88,6 +89,7 @@ class OnDelta(AccountAdapter):
         self._jobs: JobTag = self._resources.enter_context(job_tag(spark.sparkContext))
         self.elsewhere: Account | None = None
         self.outrun = Outrun(self._kept_store, variant.own_commit)
+        # The names that the account has defined so far.
         self._known: set[str] = set()
         self._attached: set[str] = set()
         # The newest version of each base table after each commit, read from the log and not from the engine:
@@ -147,7 +149,7 @@ class OnDelta(AccountAdapter):
         """Returns the account; for a name that it has known before, one of another process.
 
         So the account has to notice by itself that a table was dropped, and that another one has its name.
-        In half of the cases it does that itself, and has to forget what it knows of the dropped one.
+        In half of these cases it drops the table itself, and has to forget what it knows of it.
         """
         itself = crc32(f"{name} {self.clock.now()}".encode()) % 2 == 0
         if name not in self._known or itself:
@@ -181,11 +183,13 @@ class OnDelta(AccountAdapter):
         return self._account(self.store)
 
     def _kept_store(self, commit: OwnCommitter) -> DeltaStore:
+        """Returns a store of another process, which stays open as long as the account."""
         store = self._store(commit)
         self._resources.callback(store.close)
         return store
 
     def _store(self, commit: OwnCommitter | None = None) -> DeltaStore:
+        """Returns the store of one more process, with settings and sizes drawn from the scenario."""
         self.processes += 1
         caller = self.spark.newSession()
         sizes = SIZES
@@ -247,7 +251,7 @@ class OnDelta(AccountAdapter):
         return self._last_version(name) if (self._place(name) / "_delta_log").is_dir() else None
 
     def effective_action(self, table: engine.DynamicTable, version: int, reported: Action) -> Action:
-        """The action that Delta's own record of the commit shows.
+        """Returns the refresh action that Delta's own record of the commit shows.
 
         A commit that neither adds a row nor removes a file left the contents alone, as NO_DATA and an
         INCREMENTAL refresh without changes should. Any other commit that is neither a MERGE nor an overwrite
@@ -285,14 +289,14 @@ class OnDelta(AccountAdapter):
         return self.path.with_name(f"{self.path.name}-others")
 
     def _place(self, name: str) -> Path:
-        """Where a table lies."""
+        """Returns the folder of a table."""
         return (self.others if name in self._attached else self.path) / name
 
     def _last_version(self, name: str) -> int:
         return newest_version(self._place(name))
 
     def _restored(self, name: str, to: int) -> str:
-        """The version of a base table at a logical time, as RESTORE names it."""
+        """Returns the version of a base table at a logical time, as RESTORE names it."""
         version = max((version for version, at in self._written.get(name, ()) if at <= to), default=0)
         return f"VERSION AS OF {version}"
 
@@ -327,7 +331,7 @@ class DeltaPlatform(Platform):
 
     @staticmethod
     def start(settings: Settings = Settings.TUNED, variant: Variant | None = None) -> DeltaPlatform:
-        """The platform in a temporary folder that is removed when the process ends. Raises SessionError."""
+        """Returns the platform in a folder that is removed when the process ends. Raises SessionError."""
         folder = Path(tempfile.mkdtemp(prefix="dvs-delta-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         spark = open_session(settings=settings)
@@ -345,5 +349,5 @@ class DeltaPlatform(Platform):
         return OnDelta(self.spark, self.folder / uuid.uuid4().hex, self.variant, scenario)
 
     def alive(self) -> bool:
-        """Whether the JVM still answers."""
+        """Tells whether the JVM still answers."""
         return answers(self.spark.sparkContext)

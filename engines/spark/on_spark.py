@@ -69,7 +69,7 @@ class SparkPlatform(Platform):
 
     @staticmethod
     def start(settings: Settings = Settings.TUNED, variant: Variant | None = None) -> SparkPlatform:
-        """The platform on the Spark of this process. Raises SessionError."""
+        """Returns the platform on the Spark of this process. Raises SessionError."""
         return SparkPlatform(open_session(settings=settings), variant or Variant())
 
     def open(self) -> OnSpark:
@@ -77,5 +77,5 @@ class SparkPlatform(Platform):
         return OnSpark(self.spark, self.variant)
 
     def alive(self) -> bool:
-        """Whether the JVM still answers."""
+        """Tells whether the JVM still answers."""
         return answers(self.spark.sparkContext)

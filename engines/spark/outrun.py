@@ -18,7 +18,8 @@ from engines.adapter import RefreshFailed
 class Outrun:
     """The process that comes too late, with a store of its own.
 
-    `open_`: opens the store with a way to write commits. `own_commit`: how the engine writes them.
+    `open_`: opens the store with a way to write commits. `own_commit`: how the engine writes them. `faster`:
+    the refresh that is to commit first.
     """
 
     open_: Callable[[OwnCommitter], DeltaStore]
@@ -64,6 +65,8 @@ class Outrun:
         check: Callable[[], None],
         write: Callable[[int, str], bool],
     ) -> int:
+        """Commits as `own_commit` does, but runs `faster` just before the file of the commit is written."""
+
         def late(version: int, text: str) -> bool:
             faster, self.faster = self.faster, None
             if faster is not None:

@@ -56,6 +56,10 @@ def _plain(value: str | None) -> str | None:
 
 
 def _writer(reader: int, value: str | None, writers: Sequence[int], to_rollback: Set[int]) -> int | Special:
+    """Returns the transaction whose version a read has seen; INIT: the unborn version.
+
+    `writers`: those that may have written it, in the order of their ids.
+    """
     earlier = [writer for writer in writers if writer < reader]
     good = [writer for writer in earlier if writer not in to_rollback]
     if not good and value is None:
@@ -68,17 +72,17 @@ def _writer(reader: int, value: str | None, writers: Sequence[int], to_rollback:
 
 def _created_first(draft: Draft) -> Draft:
     """Moves writes before the first read of their versions: a transaction may have read what came later."""
-    made: set[Name] = set()
+    written: set[Name] = set()
     events: list[DraftEvent] = []
     writes = {event.names[0]: event for event in draft.events if event.kind == "w"}
     for event in draft.events:
         for version in event.names if event.kind == "R" else ():
-            if version in writes and version not in made:
-                made.add(version)
+            if version in writes and version not in written:
+                written.add(version)
                 events.append(writes[version])
-        if event.kind == "w" and event.names[0] in made:
+        if event.kind == "w" and event.names[0] in written:
             continue
-        made.update(event.names if event.kind == "w" else ())
+        written.update(event.names if event.kind == "w" else ())
         events.append(event)
     draft.events = events
     return draft

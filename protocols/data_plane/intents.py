@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class IntentsError(ValueError):
-    """Rows that are no intents; the message names the row."""
+    """Raised for rows that are no intents; the message names the row."""
 
 
 class IntentRow(NamedTuple):
@@ -49,11 +49,11 @@ def intents_of(rows: Iterable[IntentRow]) -> tuple[Intent, ...]:
             raise IntentsError(f"row {number}: the id {row.id} is not greater than 0")
         if not row.key:
             raise IntentsError(f"row {number}: transaction {row.id} names no key; give each row one")
-        known = writes.setdefault(row.id, {})
+        values = writes.setdefault(row.id, {})
         if row.is_read:
             reads.setdefault(row.id, {})[row.key, row.val] = None
-        elif row.key not in known or _before(row.val, known[row.key]):
-            known[row.key] = row.val
+        elif row.key not in values or _before(row.val, values[row.key]):
+            values[row.key] = row.val
     return tuple(Intent(id_, tuple(reads.get(id_, ())), writes[id_]) for id_ in sorted(writes))
 
 

@@ -15,9 +15,10 @@ Store = Mapping[str, str | None]
 class Clauses:
     """The clauses of the article's view `to_rollback`; planted faults replace one each.
 
-    `counts`: whether the writes of a transaction count, from "it is rolled back". `earlier`: whether a write
-    of one transaction comes before a read of another. `latest`: the position of the write that is read
-    among those that come before, oldest first. `differs`: IS DISTINCT FROM. `rounds`: at most so many.
+    `counts`: whether the writes of a transaction count, given whether it is rolled back. `earlier`: whether a
+    write of one transaction comes before a read of another. `latest`: the position of the write that is read
+    among those that come before, oldest first. `differs`: whether a read has another value than the one that
+    is found. `rounds`: the most rounds of the fixpoint.
     Of the garbage collection: `superseded`: whether a write is older than the last one of its key; `unread`:
     whether no row reads it, from its transaction and that of the last read.
     """
@@ -36,7 +37,7 @@ CLAUSES = Clauses()
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What intents came to.
+    """Which transactions are rolled back, and the store after the others.
 
     `rounds`: how often the fixpoint was computed, with the last time, in which nothing changed.
     """

@@ -24,7 +24,7 @@ class Retirable:
 
     @property
     def rows(self) -> frozenset[IntentRow]:
-        """Returns all of them, each once: one statement can delete them."""
+        """All of them, each once: one statement can delete them."""
         return frozenset((*self.failed, *self.committed_reads, *self.dead_writes))
 
 
@@ -85,8 +85,8 @@ def broken_task(rows: Sequence[IntentRow], resolved: Resolved, clauses: Clauses 
         if again.store != resolved.store:
             first, second = again.store.items(), resolved.store.items()
             key = min(key for key, _ in first ^ second)
-            found, held = again.store.get(key, "nothing"), resolved.store.get(key, "nothing")
-            return f"without the {task} the store holds {found} at {key}, and {held} with them"
+            found, expected = again.store.get(key, "nothing"), resolved.store.get(key, "nothing")
+            return f"without the {task} the store holds {found} at {key}, and {expected} with them"
         due = resolved.to_rollback & {intent.id for intent in left}
         if again.to_rollback != due:
             number = min(again.to_rollback ^ due)

@@ -78,6 +78,7 @@ def random_intents(random: Random, count: int, keys: int) -> tuple[Intent, ...]:
 MASK = (1 << 64) - 1
 FACTOR = 0x6EED0E9DA4D94A4F
 SEEDS = (0x16F11FE89B0D677C, 0xB480A793D8E6C86C, 0x6FE2E5AAF078EBC9, 0x14F994A4C5259381)
+"""The constants of SeaHash."""
 
 
 def seahash(data: bytes) -> int:

@@ -1,4 +1,5 @@
-"""Read committed with statement snapshots and partition locks, as an executable model.
+"""An executable model of read committed with statement snapshots and partition locks.
 
-After Snowflake's page on transactions (docs/protocols.md).
+It follows Snowflake's page on transactions (docs/protocols.md). Read `script`, `state`, then `machine`; `run`
+explores orders, `laws` checks steps, `recording` makes histories.
 """

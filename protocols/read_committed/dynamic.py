@@ -1,8 +1,9 @@
 """Dynamic tables in the model: a version is the result of one refresh, read and replaced as a whole.
 
-A refresh reads what was committed when it gets its lock, its data timestamp; it refreshes the dynamic tables
-that it reads as of the same timestamp, and publishes with its transaction (paper, section 4). The history has
-a derivation for each version. Rows that are inserted later conflict with no derivation: it names versions.
+The data timestamp of a refresh is the time at which it gets its lock: it reads what was committed then. It
+refreshes the dynamic tables that it reads as of the same timestamp, and publishes with its transaction (DVS
+paper, section 4). The history has a derivation for each version. Rows that are inserted later conflict with
+no derivation: it names versions.
 """
 
 from __future__ import annotations
@@ -38,17 +39,17 @@ class Dynamic:
     definitions: dict[str, Definition] = field(default_factory=dict)
     results: dict[Name, Selection] = field(default_factory=dict)
 
-    def define(self, text: str, evaluator: Evaluator, partition: int, taken: Sequence[str]) -> str:
+    def define(self, text: str, evaluator: Evaluator, partition: int, existing: Sequence[str]) -> str:
         """Adds a dynamic table, which nobody can read before its first refresh; returns its name.
 
-        `taken`: the names of the tables that exist. Raises StatementFailed: it is not in the form CREATE
+        `existing`: the names of the tables that exist. Raises StatementFailed: it is not in the form CREATE
         DYNAMIC TABLE name [option = value] AS query, or there is such a table.
         """
         found = CREATE.fullmatch(text)
         if found is None:
             raise StatementFailed(f"{text[:60]!r} is not CREATE DYNAMIC TABLE name AS SELECT ...")
         name, query = found["name"].lower(), found["query"]
-        if name in taken:
+        if name in existing:
             raise StatementFailed(f"there is a table {name} already")
         sources = evaluator.reads(query)
         evaluator.derive(name, query)
@@ -65,8 +66,8 @@ class Dynamic:
         Raises StatementFailed: there is no such dynamic table.
         """
         if name not in self.definitions:
-            known = ", ".join(self.definitions) or "none"
-            raise StatementFailed(f"there is no dynamic table {name}; there are: {known}")
+            names = ", ".join(self.definitions) or "none"
+            raise StatementFailed(f"there is no dynamic table {name}; there are: {names}")
         ordered: dict[str, None] = {}
         for source in self.definitions[name].sources:
             if source in self.definitions:

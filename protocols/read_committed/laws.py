@@ -38,7 +38,8 @@ JUDGED = (
 class Before:
     """A machine before a step: what is committed, what is open, who waits, and how much was recorded.
 
-    `open`: by number the rows that a transaction has written so far, and its session.
+    `open`: by number the session of a transaction, and the rows that it has written so far. `own`: the open
+    transactions of the session of the step. `last`: the newest transaction. `events`: how many are recorded.
     """
 
     committed: Contents
@@ -76,58 +77,62 @@ def before(machine: Machine, step: Step) -> Before | None:
     )
 
 
-def broken(held: Before, machine: Machine, step: Step) -> str:
+def broken(old: Before, machine: Machine, step: Step) -> str:
     """Returns which law a step has broken; empty if none."""
     statement = step.statement
     assert statement is not None
     ended = {
         event.txn: event.kind == "c"
-        for event in machine.recorder.events[held.events :]
+        for event in machine.recorder.events[old.events :]
         if event.kind in ("c", "a")
     }
-    due = _due(held, statement)
-    wrong = _ends(held, ended, due) or _rows(held, machine, ended, due, statement) or _both(machine)
+    due = _due(old, statement)
+    wrong = _ends(old, ended, due) or _rows(old, machine, ended, due, statement) or _both(machine)
     if not wrong and statement.kind is Kind.DDL:
-        wrong = _tables(held, machine, statement) or _left(machine.session(step.session))
+        wrong = _tables(old, machine, statement) or _left(machine.session(step.session))
     if not wrong and statement.kind is Kind.REFRESH:
-        wrong = _apart(held, machine, step, statement.word("table").lower())
+        wrong = _apart(old, machine, step, statement.word("table").lower())
     return wrong and f"{step.session}: {statement.text}: {wrong}"
 
 
-def _due(held: Before, statement: Statement) -> Mapping[int, bool]:
+def _due(old: Before, statement: Statement) -> Mapping[int, bool]:
     """Returns the open transactions that a statement ends, and whether they commit."""
     match statement.kind:
         case Kind.DDL:
-            return dict.fromkeys(held.own, True)
+            return dict.fromkeys(old.own, True)
         case Kind.COMMIT | Kind.ROLLBACK:
-            return dict.fromkeys(held.own[-1:], statement.kind is Kind.COMMIT)
+            return dict.fromkeys(old.own[-1:], statement.kind is Kind.COMMIT)
         case _:
             return {}
 
 
-def _ends(held: Before, ended: Mapping[int, bool], due: Mapping[int, bool]) -> str:
+def _ends(old: Before, ended: Mapping[int, bool], due: Mapping[int, bool]) -> str:
+    """Returns which transaction a step has wrongly ended or left open; empty if none.
+
+    `ended`: those that it ended, and whether they commit. `due`: those that it must end.
+    """
     for number, commits in due.items():
         if ended.get(number) is not commits:
             must = "be committed" if commits else "be rolled back"
             return f"T{number} must {must} by it"
     for number in ended.keys() - due.keys():
         # What waited may go on and end by itself, and so may what began in this step.
-        if number in held.open and held.open[number][0] not in held.waiting:
+        if number in old.open and old.open[number][0] not in old.waiting:
             return f"T{number} ends with it"
     return ""
 
 
 def _rows(
-    held: Before,
+    old: Before,
     machine: Machine,
     ended: Mapping[int, bool],
     due: Mapping[int, bool],
     statement: Statement,
 ) -> str:
-    """Tells whether the committed rows are those of before, those of what has committed, and no others."""
-    expected = {name: dict(rows) for name, rows in held.committed.items()}
+    """Returns which committed row or table is wrong: neither of before nor of what has committed."""
+    expected = {name: dict(rows) for name, rows in old.committed.items()}
     for number in (number for number, commits in due.items() if commits):
-        for name, rows in held.open[number][1].items():
+        for name, rows in old.open[number][1].items():
             expected.setdefault(name, {}).update(rows)
     others = {number for number, commits in ended.items() if commits and number not in due}
     dropped = _named(statement) if statement.kind is Kind.DDL else ""
@@ -143,7 +148,7 @@ def _rows(
 
 
 def _both(machine: Machine) -> str:
-    """Tells whether two sessions have changed one row at once, which locks are there to prevent."""
+    """Returns which row two sessions have changed at once, which locks are there to prevent; else empty."""
     changed: dict[tuple[str, str], tuple[str, int]] = {}
     for session in machine.sessions.values():
         for transaction in session.open:
@@ -156,16 +161,16 @@ def _both(machine: Machine) -> str:
     return ""
 
 
-def _apart(held: Before, machine: Machine, step: Step, name: str) -> str:
-    """Tells whether a refresh has read a dynamic table that it has not refreshed to its own data timestamp.
+def _apart(old: Before, machine: Machine, step: Step, name: str) -> str:
+    """Returns which dynamic table a refresh has read without refreshing it to its own data timestamp.
 
     Nothing is said of a refresh that failed or waits: the table has the version that it had.
     """
     session = machine.session(step.session)
     after: list[Mapping[str, Mapping[str, Row]]] = [each.changes for each in reversed(session.open)]
-    before = [held.open[number][1] for number in reversed(held.own)]
+    before = [old.open[number][1] for number in reversed(old.own)]
     version = _version([*after, machine.committed], name)
-    if version is None or version == _version([*before, held.committed], name):
+    if version is None or version == _version([*before, old.committed], name):
         return ""
     for other in machine.dynamic.upstream(name):
         read = _version([*after, machine.committed], other)
@@ -175,13 +180,13 @@ def _apart(held: Before, machine: Machine, step: Step, name: str) -> str:
 
 
 def _version(layers: Sequence[Mapping[str, Mapping[str, Row]]], name: str) -> Name | None:
-    """The version of a dynamic table, from the first of some layers of rows that has the table."""
+    """Returns the version of a dynamic table, from the first of some layers of rows that has the table."""
     rows = next((layer[name] for layer in layers if layer.get(name)), {})
     return next((row.version for row in rows.values()), None)
 
 
-def _tables(held: Before, machine: Machine, statement: Statement) -> str:
-    """Tells whether CREATE TABLE and DROP TABLE have made or dropped their table."""
+def _tables(old: Before, machine: Machine, statement: Statement) -> str:
+    """Returns which table CREATE TABLE has not made or DROP TABLE has not dropped; else empty."""
     found = TABLE.match(statement.text)
     if found is None or found["dynamic"] or machine.lines[-1].outcome.startswith("fails"):
         return ""

@@ -7,23 +7,23 @@ from collections.abc import Mapping, Sequence, Set
 import networkx as nx
 
 
-def lock_owners(held: Mapping[int, int], mine: int, partitions: Set[int]) -> Sequence[int]:
+def lock_owners(holders: Mapping[int, int], mine: int, partitions: Set[int]) -> Sequence[int]:
     """Returns the other transactions that hold a lock on one of some partitions.
 
-    `held`: by partition the transaction that holds its lock.
+    `holders`: by partition the transaction that holds its lock. `mine`: the one that asks.
     """
-    return sorted({held[each] for each in partitions if held.get(each, mine) != mine})
+    return sorted({holders[each] for each in partitions if holders.get(each, mine) != mine})
 
 
-def deadlock(held: Mapping[int, int], needs: Mapping[int, Set[int]], number: int) -> Sequence[int]:
+def deadlock(holders: Mapping[int, int], needs: Mapping[int, Set[int]], number: int) -> Sequence[int]:
     """Returns the transactions of a cycle of waits that one transaction closes; none if there is no cycle.
 
-    `needs`: by waiting transaction the partitions that its statement needs.
+    `holders`: as in `lock_owners`. `needs`: by waiting transaction the partitions that its statement needs.
     """
     graph = nx.DiGraph()
     graph.add_node(number)
     for waiter, partitions in needs.items():
-        graph.add_edges_from((waiter, owner) for owner in lock_owners(held, waiter, partitions))
+        graph.add_edges_from((waiter, owner) for owner in lock_owners(holders, waiter, partitions))
     try:
         return [waiter for waiter, _ in nx.find_cycle(graph, number)]
     except nx.NetworkXNoCycle:

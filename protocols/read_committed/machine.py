@@ -25,7 +25,7 @@ DEPTH = 16
 
 
 def _own_commits(session: Session, sessions: Iterable[Session]) -> Sequence[tuple[Transaction, bool]]:
-    """DDL commits the open transactions of its session, the innermost first."""
+    """Returns the open transactions of a session, which its DDL commits, the innermost first."""
     return [(transaction, True) for transaction in reversed(session.open)]
 
 
@@ -52,7 +52,12 @@ RULES = Rules()
 
 @dataclass(slots=True)
 class Machine:
-    """Runs statements of sessions one at a time, and records what they do."""
+    """Runs statements of sessions one at a time, and records what they do.
+
+    `time`: seconds that have passed. `lost`: the open transactions of lost sessions. `lines`: the trace.
+    `held`: by partition the transaction that holds its lock. `numbers`, `orders`, `partitions`: how many
+    transactions, statements and partitions there were.
+    """
 
     evaluator: Evaluator
     rules: Rules = RULES
@@ -277,7 +282,7 @@ class Machine:
     # Locks
 
     def _needed(self, statement: Statement) -> frozenset[int]:
-        """The partitions that a statement locks: every one of the table, unless it only adds rows."""
+        """Returns the partitions that a statement locks: all of the table, unless it only adds rows."""
         if statement.kind is Kind.REFRESH:
             return self.dynamic.locks(statement.word("table").lower())
         if statement.kind is not Kind.CHANGE or not self.rules.locks:
@@ -368,10 +373,12 @@ class Machine:
         names = (target, *sources)
         tables, values_seen = self.dynamic.tables(transaction, seen, tuple(dict.fromkeys(names)))
         change = self.evaluator.change(statement.text, values_seen)
+        # Rows that others have deleted since the statement began are not written.
         gone = set(tables[target]) - set(visible(transaction, self.committed, target))
         self._read(transaction, tables)
         views = views_of(self.evaluator, transaction, statement, seen, tables)
         changes = statement.kind is Kind.CHANGE
+        # UPDATE, DELETE and MERGE read their target by the predicate write below.
         own = () if changes else (target,)
         read = [view for view in views if view.table in sources and (view.table != target or own)]
         self.recorder.read(transaction, read)
@@ -471,5 +478,5 @@ class Machine:
 
 
 def _order(session: Session) -> int:
-    """The number of the statement that waits."""
+    """Returns the number of the statement that a session waits with; 0 if it does not wait."""
     return session.waiting.order if session.waiting is not None else 0

@@ -33,7 +33,7 @@ class Recorder:
     """Events in the order in which statements end; those of statements that fail never come here.
 
     `versions`: every version of every row with its values, by table. `predicates`: by label table and
-    condition.
+    condition. `rows`: by row its table. `sessions`: by transaction its session.
     """
 
     events: list[DraftEvent] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Recorder:
     ended: set[int] = field(default_factory=set)
 
     def begin(self, transaction: Transaction) -> None:
-        """Records s_i."""
+        """Records the start event, s_i."""
         self.sessions[transaction.number] = transaction.session
         self.events.append(DraftEvent("s", transaction.number))
 
@@ -54,8 +54,8 @@ class Recorder:
 
     def new_row(self, table: str) -> str:
         """Returns the id of a new row: a table's rows are named by letters in the order of their creation."""
-        known = sum(1 for owner in self.rows.values() if owner == table)
-        identity = f"{table}_{_letters(known)}"
+        place = sum(1 for owner in self.rows.values() if owner == table)
+        identity = f"{table}_{_letters(place)}"
         self.rows[identity] = table
         return identity
 
@@ -99,7 +99,7 @@ class Recorder:
         self.events.append(DraftEvent("r", transaction.number, (version,)))
 
     def end(self, transaction: Transaction, *, commit: bool) -> None:
-        """Records c_i or a_i."""
+        """Records the commit, c_i, or the abort, a_i."""
         self.events.append(DraftEvent("c" if commit else "a", transaction.number))
 
     def _label(self, view: TableView) -> str:
@@ -117,6 +117,7 @@ class Recorder:
     def history(self, evaluator: Evaluator, name: str = "") -> History:
         """Returns the history so far. Which versions match a predicate is asked of each version by itself."""
         draft = Draft(name=name)
+        # A transaction that only began and ended (s, c, a) is left out.
         reading = {event.txn for event in self.events if event.kind not in "sca"}
         draft.events = [event for event in self.events if event.txn in reading]
         existing = {each for event in draft.events if event.kind == "w" for each in event.names}

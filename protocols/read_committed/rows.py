@@ -15,7 +15,7 @@ Tables: TypeAlias = Mapping[str, Rows]
 
 
 class StatementFailed(Exception):
-    """The statement itself is wrong, or fails on its data; the message is the database's."""
+    """Raised where a statement is wrong, or fails on its data; the message is the database's."""
 
 
 Selection: TypeAlias = tuple[tuple[Value, ...], ...]

@@ -38,18 +38,18 @@ class _Playing:
     broken: list[str] = field(default_factory=list)
 
     def enabled(self) -> Sequence[str]:
-        """The sessions that can run their next step."""
+        """Returns the sessions that can run their next step."""
         return [name for name, steps in self.left.items() if steps and not self.machine.waits(name)]
 
     def step(self, name: str) -> None:
         """Runs the next step of a session."""
         step = self.left[name].pop(0)
-        held = laws.before(self.machine, step)
+        old = laws.before(self.machine, step)
         if step.statement is None:
             self.machine.pass_time(step.seconds)
         else:
             self.machine.run(step.session, step.statement)
-        if held is not None and (wrong := laws.broken(held, self.machine, step)):
+        if old is not None and (wrong := laws.broken(old, self.machine, step)):
             self.broken.append(wrong)
 
 
@@ -102,9 +102,9 @@ def at_random(script: Script, evaluator: Evaluator, random: Random, rules: Rules
 def in_order(
     due: list[str], enabled: Callable[[], Sequence[str]], step: Callable[[str], None]
 ) -> Sequence[str]:
-    """Lets sessions step in an order, a session that waits as soon as it can; returns the order that it was.
+    """Lets sessions step in an order, a session that waits as soon as it can; returns the actual order.
 
-    `due`: the session of each step. `enabled`: the sessions that do not wait.
+    `due`: the session of each step. `enabled`: returns the sessions that do not wait.
     """
     order: list[str] = []
     while due:

@@ -93,7 +93,7 @@ class Script:
         return tuple(dict.fromkeys(step.session for step in self.steps if step.statement is not None))
 
     def of(self, session: str) -> tuple[Step, ...]:
-        """Returns the steps of one session; of the clock they belong to nobody."""
+        """Returns the steps of one session; CLOCK names those of the clock."""
         return tuple(step for step in self.steps if step.session == session)
 
 

@@ -54,7 +54,10 @@ class Transaction:
 
 @dataclass(slots=True)
 class Waiting:
-    """A statement that waits for locks. `snapshot`: what was committed when it began; `order`: its number."""
+    """A statement that waits for locks. `snapshot`: what was committed when it began; `order`: its number.
+
+    `owner`: the transaction that holds the lock; `since`: the time from which its timeout counts.
+    """
 
     statement: Statement
     snapshot: Contents
@@ -68,7 +71,8 @@ class Waiting:
 class Session:
     """A session. `open`: its transactions, the innermost last; more than one only inside procedures.
 
-    `queue`: statements of a procedure that are still to run; None ends the procedure.
+    `queue`: statements of a procedure that are still to run; None ends the procedure. `in_procedure`: for
+    each procedure that runs, the outermost first, how many transactions were open when it was called.
     """
 
     name: str
@@ -88,7 +92,7 @@ class Session:
 class Line:
     """One line of the trace: when, which session, which statement, what came of it.
 
-    `waits_for`: the sessions that hold what the statement needs.
+    `waits_for`: the transactions that hold what the statement needs, such as T1.
     """
 
     time: int

@@ -109,7 +109,7 @@ class Recording:
         transaction got its place.
         """
         writes = self.acknowledged()
-        taken = Counter((key, place) for _, key, place in writes)
+        counts = Counter((key, place) for _, key, place in writes)
         failed = Outcome.FAIL
         deleted = {
             op.argument
@@ -120,7 +120,7 @@ class Recording:
         return [
             (moment, key, place)
             for moment, key, place in writes
-            if taken[key, place] > 1
+            if counts[key, place] > 1
             or (place > self.left.get(key, 0) and not (key in deleted and key not in self.left))
         ]
 
@@ -245,13 +245,13 @@ class _Clients:
         self._note(Outcome.OK, process, ops, places=places)
 
     def go(self) -> None:
-        """Lets the clients run. Raises RecordingError."""
+        """Runs the clients to their end, with the faults of the run. Raises RecordingError."""
         random, run = Random(f"{self.run.seed} kill"), self.run
         faults = {self._sever: run.kill, self._pause: run.pause, self._crash: run.crash}
         due = dict(faults)
 
         def meanwhile() -> None:
-            """Does now and then what the run asks for."""
+            """Causes the faults that are due by now."""
             for fault, seconds in faults.items():
                 if seconds and self.crew.seconds() > due[fault]:
                     due[fault] = self.crew.seconds() + seconds
@@ -368,7 +368,7 @@ def asked(steps: tuple[Request, ...]) -> tuple[Op, ...]:
 
 
 def done(session: Connection, step: Request, places: dict[int, int]) -> Iterator[Op]:
-    """Does a step and yields what it gave; `places` gets the place of each version written."""
+    """Runs a step and yields what it gave; `places` gets the place of each version written."""
     key, value = step.key, step.value
     place: int | None = None
     match step.word:
@@ -398,17 +398,17 @@ def done(session: Connection, step: Request, places: dict[int, int]) -> Iterator
 
 def _moved(session: Connection, step: Request, places: dict[int, int]) -> Iterator[Op]:
     """Reads two balances and then writes both, as an application would."""
-    held: dict[int, int] = {}
+    balances: dict[int, int] = {}
     for key in (step.key, step.value):
         seen = session.read(key).value
         yield Op("r", key, seen)
         if not isinstance(seen, int):
             # The database has lost the account.
             return
-        held[key] = seen
-    if held[step.key] % STAMP < step.amount:
+        balances[key] = seen
+    if balances[step.key] % STAMP < step.amount:
         return
     for key, change in ((step.key, -step.amount), (step.value, step.amount)):
-        value = held[key] % STAMP + change + step.stamp * STAMP
+        value = balances[key] % STAMP + change + step.stamp * STAMP
         places[key] = session.write(key, value)
         yield Op("w", key, value)

@@ -11,9 +11,9 @@ from typing import ClassVar
 
 
 class Promise(Enum):
-    """What an isolation level must keep: as a level of Adya's, and as one that clients can tell.
+    """What an isolation level must keep: a level of Adya's, and one that recordings of clients can decide.
 
-    Of snapshot isolation, Adya's PL-SI needs to know when the database has begun a transaction.
+    For snapshot isolation it is PL-2+: Adya's PL-SI needs to know when the database began a transaction.
     """
 
     SERIALIZABLE = ("PL-3", "serializable without sessions")
@@ -23,15 +23,15 @@ class Promise(Enum):
 
 
 class RecordingError(Exception):
-    """Nothing can be recorded: no server, a wrong password, a level that there is not. One line."""
+    """Raised where nothing can be recorded: no server, a wrong password, an unknown level. One line."""
 
 
 class Aborted(Exception):
-    """The database has refused a transaction, so nothing of it was done; the text is its error class."""
+    """Raised where the database refused a transaction: nothing of it was done. The text: its error class."""
 
 
 class NoAnswer(Exception):
-    """The connection broke: whether a COMMIT that was sent has been done is not known. The text says why."""
+    """Raised where a connection broke: whether a COMMIT sent on it was done is unknown. The text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Connection(ABC):
 
     @abstractmethod
     def commit(self) -> None:
-        """Commits."""
+        """Commits the transaction."""
 
     @abstractmethod
     def rollback(self) -> None:
@@ -121,4 +121,4 @@ class Database(ABC):
 
     @abstractmethod
     def session(self) -> Connection:
-        """Connects. Raises RecordingError; NoAnswer: the server ends while it connects."""
+        """Opens a connection. Raises RecordingError; NoAnswer: the server ends while it connects."""

@@ -123,7 +123,7 @@ class DeltaRsConnection(Connection):
         self.begin()
 
     def sever(self) -> None:
-        """There is no connection."""
+        """Does nothing: there is no connection."""
 
     def close(self) -> None:
         self.begin()

@@ -92,5 +92,5 @@ def _asked(does: Callable[[], T]) -> T:
     except REFUSALS as error:
         raise Aborted(type(error).__name__) from error
     except PySparkException as error:
-        said = first_line(error)
-        raise RecordingError(f"Spark refuses what the recorder asks: {said}") from error
+        reason = first_line(error)
+        raise RecordingError(f"Spark refuses what the recorder asks: {reason}") from error

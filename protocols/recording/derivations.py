@@ -11,7 +11,7 @@ from dvs_model.histories.history import History
 from protocols.recording.views import READERS, Seen, Views
 
 Place = tuple[float, int, int]
-"""Where something stands: after how many commits, then commits before starts, then in the order of ends."""
+"""The place of an event: after how many commits, then commits before starts, then in the order of ends."""
 
 
 def history_of(views: Views, readers: Collection[str] = tuple(READERS), *, delayed: bool = False) -> History:
@@ -27,6 +27,8 @@ def history_of(views: Views, readers: Collection[str] = tuple(READERS), *, delay
 
 @dataclass(slots=True)
 class _Ordered:
+    """The transactions of a run in PostgreSQL's order. `delayed`: as in `history_of`."""
+
     views: Views
     delayed: bool
 
@@ -41,20 +43,20 @@ class _Ordered:
             start = shown[each.number]
             if self.delayed and not each.xid:
                 start = min((shown[maker[view.xid].number] for view in each.views), default=start)
-            began: Place = (start, 1, each.ended)
+            begin: Place = (start, 1, each.ended)
             end = ranks[each.number] if each.xid else max(
-                [began, *(ranks[maker[view.xid].number] for view in each.views),
+                [begin, *(ranks[maker[view.xid].number] for view in each.views),
                  *(ranks[row.writer] for row in each.rows if row.writer in ranks)]
             )  # fmt: skip
             end = (end[0], end[1] if each.xid else 2, each.ended)
             alone = self.delayed and each.xid
-            events.append((end if alone else min(began, end), DraftEvent("s", each.number)))
+            events.append((end if alone else min(begin, end), DraftEvent("s", each.number)))
             events += [(end, event) for event in self._body(each, maker)]
         ordered = [event for _, event in sorted(events, key=lambda pair: pair[0])]
         return Draft(name="views", events=ordered, chains=list(self._chains(seen)))
 
     def _ranks(self, seen: list[Seen], shown: dict[int, int]) -> dict[int, Place]:
-        """Returns where transactions that wrote end: before the first snapshot that shows it."""
+        """Returns the ends of those that wrote: before the first snapshot that shows them, or else last."""
         return {
             each.number: (
                 min((shown[o.number] for o in self.views.seen if o.snapshot.shows(each.xid)), default=1e9),

@@ -10,7 +10,7 @@ from protocols.recording.clients import Moment, Op, Outcome, Recording
 
 ROUNDS = 20
 MOVE = 1e-6
-"""Of the distance of two moments: moved answers stay between their neighbours."""
+"""The share of the distance of two moments by which an answer moves: it stays between its neighbours."""
 
 
 def edn(recording: Recording) -> Iterator[str]:

@@ -68,7 +68,7 @@ class Snapshot:
         return cls(int(end), frozenset(map(int, filter(None, running.split(",")))))
 
     def shows(self, xid: int) -> bool:
-        """Whether it shows what a transaction did."""
+        """Tells whether it shows what a transaction did."""
         return xid < self.end and xid not in self.running
 
 
@@ -131,7 +131,7 @@ def recorded_views(
 
 def _ensure_agreement(seen: list[Seen]) -> None:
     """Raises RecordingError where a client has seen other contents of a view than its refresh has noted."""
-    made = {each.refreshed.xid: each for each in seen if each.refreshed is not None and each.committed}
+    refreshes = {each.refreshed.xid: each for each in seen if each.refreshed is not None and each.committed}
     for each in seen:
         if each.refreshed is not None and each.refreshed.xid != each.xid:
             raise RecordingError(
@@ -139,7 +139,7 @@ def _ensure_agreement(seen: list[Seen]) -> None:
                 "left there; its versions must be read before it commits"
             )
         for view in each.views:
-            maker = made.get(view.xid)
+            maker = refreshes.get(view.xid)
             if maker is None or maker.refreshed != view:
                 refresh = f"T{maker.number}" if maker else f"PostgreSQL's transaction {view.xid}"
                 raise RecordingError(

@@ -21,7 +21,7 @@ TURNS = 10
 """Keys that a client inserts, and that it deletes: a read by a predicate is judged over all keys."""
 
 MODULUS = 3
-"""Of the reads by predicates: the rows whose value has a remainder."""
+"""A read by a predicate selects the rows whose value has a remainder by this number."""
 
 
 class Word(Enum):
@@ -71,7 +71,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Of what a transaction is drawn."""
+    """What a transaction is drawn from. `number`: its number among those of the client."""
 
     random: Random
     keys: int
@@ -93,7 +93,7 @@ def decided(workload: Workload, promise: Promise) -> tuple[str, ...]:
     """Returns the levels that a promise names, as far as recordings of a workload decide them."""
     adya, clients = promise.value
     named = {adya: workload.adya, clients: workload.clients}
-    return tuple(name for name, told in named.items() if name and told)
+    return tuple(name for name, is_decided in named.items() if name and is_decided)
 
 
 def drawn(
@@ -121,7 +121,7 @@ def _appends(draw: Draw) -> tuple[Request, ...]:
 
 
 def _registers(draw: Draw) -> tuple[Request, ...]:
-    """Reads before writes of the same keys in most cases: that is where updates get lost."""
+    """Returns reads of some keys, then writes of about half of these keys: that is where updates get lost."""
     chosen = draw.random.sample(range(draw.keys), min(draw.keys, draw.random.randint(1, 3)))
     steps = [Request(Word.READ, key) for key in chosen]
     for place, key in enumerate(chosen):
@@ -138,7 +138,7 @@ def _bank(draw: Draw) -> tuple[Request, ...]:
 
 
 def _predicates(draw: Draw) -> tuple[Request, ...]:
-    """A read by a remainder, and in most cases a write; keys with that remainder come and go.
+    """Returns a read by a remainder, and in most cases a write; keys with that remainder come and go.
 
     No key gets another remainder, and none is deleted that was inserted, so that of a key which a read does
     not show it is known what the read has selected.

@@ -15,14 +15,15 @@ from dvs_model.graph.edges import Adjacency, Budget, BudgetSpent, Edge, edges_am
 
 STEP = 150
 RADIUS = 21
+"""Pixels between two transactions of the row, and the radius of their circles."""
 
 LETTERS = 4
 """Letters of a name that fit into a circle at the size of the page; a longer name is written smaller."""
 LIFT = 46
-"""How much higher an edge runs for each transaction that it passes."""
+"""Pixels by which an edge runs higher for each transaction that it passes."""
 
 GAP = 24
-"""Between two edges of the same ends."""
+"""Pixels between two edges of the same ends."""
 
 SMALL_HISTORY = 14
 """Transactions up to which the whole graph is drawn; of larger ones only those of the evidence."""

@@ -15,7 +15,9 @@ from engines.errors import EngineError
 HERE = Path(__file__).parent
 SERVERS = ("lines.mjs", "pglite.mjs", "db_ivm.mjs", "tanstack_db.mjs", "zql.mjs")
 FILES = ("package.json", "package-lock.json", *SERVERS)
-"""Of what @rocicorp/zero depends on, the lock file names the two that its operators import, not all 440."""
+"""The files of an installation.
+
+Of what @rocicorp/zero depends on, the lock file names the two that its operators import, not all 440."""
 
 ON_NODE = "pg_ivm, db_ivm, tanstack_db and zql"
 OLDEST_NODE = 20
@@ -41,11 +43,11 @@ class PackageCache:
         return cls(Path(root).absolute() / f"engines-{digest}")
 
     def server(self, name: str) -> Path:
-        """The script of a server, beside the packages that it imports."""
+        """Returns the path of a server's script, which lies beside the packages that it imports."""
         return self.folder / name
 
     def installed(self) -> bool:
-        """Whether all packages are installed: the folder gets its name when everything is in it."""
+        """Tells whether all packages are installed: the folder gets its name when everything is in it."""
         return self.folder.is_dir()
 
 

@@ -19,13 +19,13 @@ EXACT = 2**53
 
 
 def stores(value: Value, type_: SqlType) -> bool:
-    """Whether a value is one of JavaScript and of JSON."""
+    """Tells whether a value stays what it is in JavaScript and in JSON."""
     return not isinstance(value, int) or abs(value) < EXACT
 
 
 @cache
 def server(script: str) -> Child:
-    """The process of a script, started on first use. Raises NodeMissing."""
+    """Returns the process of a script, started on first use. Raises NodeMissing."""
     running = ExitStack()
     atexit.register(running.close)
     path = needed(os.environ).server(script)
@@ -69,7 +69,7 @@ class OnNode(Adapter):
         self.base.database.close()
 
     def ask(self, **request: Any) -> dict[str, Any]:
-        """The answer to a request. Raises ScriptError."""
+        """Returns the answer to a request. Raises ScriptError."""
         answer = self._server.ask(request)
         if "broken" in answer:
             raise ScriptError(answer["broken"])

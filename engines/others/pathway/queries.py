@@ -1,6 +1,6 @@
-"""Queries as tables of Pathway, which are built by calls; and what of a query the adapter does not tell it.
+"""Translates queries into tables of Pathway, which calls of its library build (`query_table`).
 
-`engines.others.pathway.tables` declares `gap` among its limits.
+`gap` names what has no translation; `engines.others.pathway.tables` declares it among its limits.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ OUTER = {
 
 
 def library() -> Any:
-    """The module of Pathway. Raises EngineError where it is not installed."""
+    """Returns the module of Pathway. Raises EngineError where it is not installed."""
     try:
         import pathway
     except ImportError as error:
@@ -82,11 +82,11 @@ class Built:
     optional: frozenset[str] = frozenset()
 
     def filtered(self, condition: ir.Expr) -> Built:
-        """The rows for which a condition holds."""
+        """Returns the rows for which a condition holds."""
         return replace(self, table=self.table.filter(self.value(condition)))
 
     def value(self, expr: ir.Expr) -> Any:
-        """An expression over the rows. Raises Unsupported."""
+        """Returns an expression over the rows. Raises Unsupported."""
         if (name := self.columns.get(_key(expr))) is not None:
             return self.table[name]
         match expr:
@@ -110,7 +110,7 @@ class Built:
                 raise Unsupported("an expression that the adapter does not translate")
 
     def may_be_none(self, expr: ir.Expr) -> bool:
-        """Whether an expression may be None, as far as `value` takes it."""
+        """Tells whether an expression that `value` translates may be None."""
         name = self.columns.get(_key(expr))
         match expr:
             case _ if name is not None:
@@ -124,6 +124,7 @@ class Built:
 
 
 def _key(expr: ir.Expr) -> Any:
+    """Returns the key of an expression among the columns of a `Built`."""
     return (expr.relation, expr.name) if isinstance(expr, ir.ColumnRef) else expr
 
 
@@ -132,7 +133,7 @@ Tables = Mapping[str, Built]
 
 
 def query_table(query: ir.Query, tables: Tables) -> Built:
-    """The rows of a query. Raises Unsupported."""
+    """Returns the rows of a query. Raises Unsupported."""
     match query:
         case ir.With(ctes, body):
             for cte in ctes:
@@ -148,7 +149,7 @@ def query_table(query: ir.Query, tables: Tables) -> Built:
 
 def _set_operation(query: ir.Query, branches: Sequence[Built]) -> Built:
     first = branches[0]
-    made = [
+    tables = [
         each.table.select(**{new: each.table[old] for new, old in _paired(first, each)}) for each in branches
     ]
     optional = frozenset(
@@ -156,13 +157,13 @@ def _set_operation(query: ir.Query, branches: Sequence[Built]) -> Built:
     )
     match query:
         case ir.UnionAll():
-            table = made[0].concat_reindex(*made[1:])
+            table = tables[0].concat_reindex(*tables[1:])
         case ir.Union():
-            table = _distinct(made[0].concat_reindex(*made[1:]))
+            table = _distinct(tables[0].concat_reindex(*tables[1:]))
         case ir.Except():
-            table = _distinct(made[0]).difference(_distinct(made[1]))
+            table = _distinct(tables[0]).difference(_distinct(tables[1]))
         case _:
-            table = _distinct(made[0]).intersect(_distinct(made[1]))
+            table = _distinct(tables[0]).intersect(_distinct(tables[1]))
     return Built(table, first.columns, optional)
 
 
@@ -200,27 +201,27 @@ def _grouped(select: ir.Select, keys: Sequence[ir.Expr], rows: Built) -> Built:
     of = {f"k{n}": rows.value(key) for n, key in enumerate(keys)}
     of |= {f"a{n}": rows.value(each.arg) for n, each in enumerate(aggregates) if each.arg is not None}
     table = rows.table.select(**of)
-    made = {f"k{n}": table[f"k{n}"] for n in range(len(keys))}
+    outputs = {f"k{n}": table[f"k{n}"] for n in range(len(keys))}
     for n, each in enumerate(aggregates):
         plain = each.arg is None or not rows.may_be_none(each.arg)
         match each:
             case ir.Aggregate(ir.AggregateFunction.COUNT | ir.AggregateFunction.COUNT_STAR, _, False) if (
                 plain
             ):
-                made[f"m{n}"] = reducers.count()
+                outputs[f"m{n}"] = reducers.count()
             case ir.Aggregate(ir.AggregateFunction.COUNT, _, True) if plain:
-                made[f"m{n}"] = reducers.count_distinct(table[f"a{n}"])
+                outputs[f"m{n}"] = reducers.count_distinct(table[f"a{n}"])
             case ir.Aggregate(function, arg, False) if arg is not None and plain and function in METRICS:
                 if METRICS[function] in ("sum", "avg") and arg.type.kind is not Kind.INT:
                     raise Unsupported("sums that may overflow")
-                made[f"m{n}"] = getattr(reducers, METRICS[function])(table[f"a{n}"])
+                outputs[f"m{n}"] = getattr(reducers, METRICS[function])(table[f"a{n}"])
             case _:
                 raise Unsupported("an aggregate that the adapter does not translate, or of what may be NULL")
     columns = {_key(key): f"k{n}" for n, key in enumerate(keys)}
     columns |= {each: f"m{n}" for n, each in enumerate(aggregates)}
     optional = frozenset(f"k{n}" for n, key in enumerate(keys) if rows.may_be_none(key))
     group = table.groupby(*(table[f"k{n}"] for n in range(len(keys))))
-    return Built(group.reduce(**made), columns, optional)
+    return Built(group.reduce(**outputs), columns, optional)
 
 
 def _relation(relation: ir.Relation, tables: Tables) -> Built:
@@ -248,6 +249,7 @@ def _joined(kind: ir.JoinKind, left: Built, right: Built, on: Sequence[ir.Expr])
     if any(left.may_be_none(one) or right.may_be_none(two) for one, two in parts.pairs):
         raise Unsupported("a join by what may be NULL")
     if kind in ir.MEMBERSHIP:
+        # A semi join is an inner join with distinct keys; an anti join keeps the rows without a match.
         keys = [*dict.fromkeys(two for _, two in parts.pairs)]
         values = [right.value(two) for two in keys]
         right = replace(right, table=right.table.groupby(*values).reduce(*values))
@@ -263,8 +265,8 @@ def _joined(kind: ir.JoinKind, left: Built, right: Built, on: Sequence[ir.Expr])
     optional = {*left.optional, *right.optional}
     for side, some in zip((left, right), OUTER.get(kind, (False, False)), strict=True):
         optional |= {*side.columns.values()} if some else set()
-    made = Built(join.select(**shown_), {**left.columns, **right.columns}, frozenset(optional))
-    return reduce(Built.filtered, parts.rest, made)
+    result = Built(join.select(**shown_), {**left.columns, **right.columns}, frozenset(optional))
+    return reduce(Built.filtered, parts.rest, result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +280,7 @@ class Parts:
 
 
 def _parts(kind: ir.JoinKind, on: Sequence[ir.Expr], left: set[str], right: set[str]) -> Parts:
+    """Returns the parts of a join's condition. Raises Unsupported: Pathway joins by equal columns only."""
     parts = Parts()
     for each in on:
         match each:
@@ -299,12 +302,12 @@ def _parts(kind: ir.JoinKind, on: Sequence[ir.Expr], left: set[str], right: set[
 
 
 def _over(expr: ir.Expr) -> set[str]:
-    """The aliases whose columns an expression reads."""
+    """Returns the aliases whose columns an expression reads."""
     return {part.relation for part in ir.subexpressions(expr) if isinstance(part, ir.ColumnRef)}
 
 
 def gap(query: ir.Query) -> str | None:
-    """Returns what of a query the adapter does not tell Pathway; None: nothing."""
+    """Returns what of a query has no translation; None: nothing."""
     try:
         for block in ir.blocks(query):
             optional = _checked(block.source)[1]
@@ -317,7 +320,7 @@ def gap(query: ir.Query) -> str | None:
 
 
 def _checked(relation: ir.Relation) -> tuple[set[str], set[str]]:
-    """The aliases of a relation, and those that an outer join has made optional. Raises Unsupported."""
+    """Returns the aliases of a relation, and those that an outer join makes optional. Raises Unsupported."""
     match relation:
         case ir.Named(_, alias) | ir.Derived(_, alias):
             return {alias}, set()

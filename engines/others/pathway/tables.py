@@ -70,7 +70,8 @@ class Pathway(Adapter):
         """Creates a base table."""
         self._base.create(table, sql)
         self._keys[table.name] = defaultdict(list)
-        # A stream has a first row: what never had one is a table of its own kind.
+        # A stream has a first row, which comes at time 2 and goes at time 4: what never had a row is a table
+        # of its own kind.
         row = (0, *(TYPES[column.type.kind]() for column in table.columns))
         self._streams[table.name] = [(*row, 2, 1), (*row, 4, -1)]
 
@@ -88,13 +89,13 @@ class Pathway(Adapter):
         """Applies a transaction, whose changes get a time; a row that changed keeps its key."""
         self._time += 2
         for name, changes in self._base.commit(transaction).items():
-            known, stream = self._keys[name], self._streams[name]
-            gone = [(known[row].pop(), row) for row, copies in changes.items() for _ in range(-copies)]
+            keys_of, stream = self._keys[name], self._streams[name]
+            gone = [(keys_of[row].pop(), row) for row, copies in changes.items() for _ in range(-copies)]
             come = [row for row, copies in changes.items() for _ in range(copies)]
             stream += ((key, *row, self._time, -1) for key, row in gone)
             keys = [*(key for key, _ in gone[: len(come)]), *(next(self._numbers) for _ in come[len(gone) :])]
             for key, row in zip(keys, come, strict=True):
-                known[row].append(key)
+                keys_of[row].append(key)
                 stream.append((key, *row, self._time, 1))
         self._ran = None
 
@@ -113,7 +114,7 @@ class Pathway(Adapter):
         self._base.database.close()
 
     def _built(self) -> dict[str, Built]:
-        """The tables of all names, in a new graph."""
+        """Returns the tables of all names, in a new graph."""
         pw = library()
         # Tables belong to a graph of the process, and each run would run all that was ever built.
         pw.internals.parse_graph.G.clear()

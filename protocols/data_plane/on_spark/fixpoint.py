@@ -1,4 +1,4 @@
-"""`to_rollback` of a batch of intents, computed with DataFrames."""
+"""The view `to_rollback` of a batch of intents, by DataFrames; `resolve` computes the same in Python."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def fixpoint(
     while True:
         start = now()
         part = intents if touched is None else intents.join(touched, "key", "left_semi")
-        known = store if touched is None else store.join(touched, "key", "left_semi")
+        values = store if touched is None else store.join(touched, "key", "left_semi")
         # A checkpoint cuts the plan, which would grow with every round.
         still = failed.limit(0) if touched is None else failed.join(touched, "key", "left_anti")
-        failed = still.unionByName(failing(part, known, rollback)).localCheckpoint()
+        failed = still.unionByName(failing(part, values, rollback)).localCheckpoint()
         following = failed.select("id").distinct().localCheckpoint()
         changed = (
             following.join(rollback, "id", "left_anti")
@@ -89,8 +89,8 @@ def failing(intents: DataFrame, store: DataFrame, rollback: DataFrame) -> DataFr
     """
     counted = intents.where(~f.col("is_read")).join(rollback, "id", "left_anti")
     reads = intents.where("is_read")
-    # A write of NULL is a write too, so values travel in a struct. Of two writes of one transaction the least
-    # value counts; the order is descending, so that it is the last one.
+    # A write of NULL is a write too, so values travel in a struct (`red`). Of two writes of one transaction
+    # the least value counts; the order is descending, so that it is the last one.
     operations = (
         reads.select("key", "id", f.lit(1).alias("kind"), "val", f.lit(None).alias("red"))
         .unionByName(

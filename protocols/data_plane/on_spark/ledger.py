@@ -21,7 +21,7 @@ EPOCHS = "epoch BIGINT, last_id BIGINT, transactions BIGINT, rolled_back BIGINT,
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """What one batch came to."""
+    """The result of one batch: how many transactions it had, and how many of them were rolled back."""
 
     number: int
     transactions: int
@@ -57,7 +57,7 @@ class IntentLedger:
 
     @property
     def store(self) -> DataFrame:
-        """Returns the last committed value by key: every write that the newest whole epoch left."""
+        """The last committed value by key: every write that the newest whole epoch left."""
         return self._written().select("key", "val")
 
     @property
@@ -66,7 +66,7 @@ class IntentLedger:
         return int(self.table("epochs").agg(f.max("last_id")).collect()[0][0] or 0)
 
     def add(self, intents: DataFrame, progress: Callable[[Round], None] = lambda done: None) -> Epoch:
-        """Resolves a batch of intents and writes what it came to; costs what the batch touches.
+        """Resolves a batch of intents and writes the result; costs as much as the batch touches.
 
         `intents`: columns id, is_read, key, val. Raises IntentsError: a row without id or key, or an id that
         is not greater than every one decided before.
@@ -83,9 +83,9 @@ class IntentLedger:
         last, transactions = _checked(batch, decided)
         self._take_back(decided)
         reads = batch.where("is_read").select("key").distinct()
-        known = self.store.join(reads, "key", "left_semi").persist()
-        resolved = fixpoint(batch, known, progress=progress)
-        known.unpersist()
+        values = self.store.join(reads, "key", "left_semi").persist()
+        resolved = fixpoint(batch, values, progress=progress)
+        values.unpersist()
         self._append("intents", batch)
         self._append("rolled_back", resolved.to_rollback)
         committed = batch.where(~f.col("is_read")).join(resolved.to_rollback, "id", "left_anti")
@@ -97,7 +97,7 @@ class IntentLedger:
         return Epoch(number, transactions, rolled_back, resolved.rounds)
 
     def _written(self) -> DataFrame:
-        """The rows of `store` that count: by key the newest of a whole epoch."""
+        """Returns the rows of `store` that count: by key the newest of a whole epoch."""
         whole = self.table("epochs").select("epoch")
         newest = f.max_by(f.struct("val", "id"), "epoch").alias("newest")
         rows = self.table("store").join(f.broadcast(whole), "epoch", "left_semi")
@@ -114,6 +114,7 @@ class IntentLedger:
         rows.write.format("delta").mode("append").save(f"{self.folder}/{name}")
 
     def _take_back(self, decided: int) -> None:
+        """Deletes what an interrupted epoch has written: the rows with greater ids than the decided ones."""
         for name in ("intents", "rolled_back", "store"):
             if self.table(name).where(f.col("id") > decided).limit(1).count():
                 DeltaTable.forPath(self.spark, f"{self.folder}/{name}").delete(f"id > {decided}")

@@ -212,4 +212,5 @@ class DuckEvaluator:
 
 
 def _frozen(tables: Tables) -> object:
+    """Returns the rows of tables as a key of a dictionary."""
     return tuple((name, tuple(sorted(rows.items(), key=str))) for name, rows in sorted(tables.items()))

@@ -13,6 +13,7 @@ from psycopg.pq import DiagnosticField, ExecStatus
 from protocols.read_committed.on_postgres.rows import Report, report_of
 
 TICK_S = 0.002
+"""Seconds for which a look at the connection waits for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +27,17 @@ class Answer:
 
 @dataclass(slots=True)
 class Asynchronous:
-    """A connection. `reports`: what the trigger has told since the last statement was sent."""
+    """A connection. `reports`: the changes of rows since the last statement was sent, by the trigger."""
 
     connection: Connection[tuple[object, ...]]
     reports: list[Report] = field(default_factory=list)
 
     @classmethod
     def opened(cls, address: str) -> Asynchronous:
-        """Connects. Raises psycopg.OperationalError."""
-        made = cls(psycopg.connect(address, autocommit=True, prepare_threshold=None))
-        made.connection.add_notice_handler(made._noticed)
-        return made
+        """Connects and returns the connection. Raises psycopg.OperationalError."""
+        link = cls(psycopg.connect(address, autocommit=True, prepare_threshold=None))
+        link.connection.add_notice_handler(link._noticed)
+        return link
 
     def _noticed(self, notice: psycopg.errors.Diagnostic) -> None:
         report = report_of(notice.message_primary or "")

@@ -47,7 +47,10 @@ class PostgresSession:
 
 @dataclass(slots=True)
 class Playing:
-    """A PostgreSQL in the middle of a script. `observer`: a session that takes no part."""
+    """A PostgreSQL in the middle of a script. `observer`: a session that takes no part.
+
+    `left`: by session the statements that are still to run. `committed`: the numbers of transactions.
+    """
 
     observer: Asynchronous
     sessions: dict[str, PostgresSession]
@@ -62,7 +65,7 @@ class Playing:
     # The order of the script
 
     def enabled(self) -> Sequence[str]:
-        """The sessions that can run their next statement."""
+        """Returns the sessions that can run their next statement."""
         return [name for name, each in self.left.items() if each and not self.sessions[name].running]
 
     def step(self, name: str) -> None:
@@ -70,6 +73,7 @@ class Playing:
         session, statement = self.sessions[name], self.left[name].pop(0)
         text = statement.text
         if statement.kind is Kind.SET:
+            # It is LOCK_TIMEOUT = 0 (`scripts.refused`); in PostgreSQL 0 would be to wait without an end.
             text = "SET lock_timeout = '1ms'"
         elif statement.kind not in _ENDS:
             try:
@@ -146,14 +150,17 @@ class Playing:
             self.lines.append(Line(0, started.name, started.running.text, "waits", holders))
 
     def _follows(self, session: PostgresSession) -> int:
-        """Orders statements that have ended together: one that wrote over an unknown version is later."""
+        """Returns the rank of a statement among those that ended together; the lowest is recorded first.
+
+        A statement that wrote over a version which is not known yet comes after the one that made it.
+        """
         olds = [(each.table, each.old) for each in session.link.reports if each.old is not None]
         if any(place not in self.places.at for place in olds):
             return 1
         return 0 if session.link.reports or not session.waited else 2
 
     def _holders(self, session: PostgresSession) -> list[str]:
-        """The sessions that block another one; none while it runs."""
+        """Returns the sessions that block another one; none while it runs."""
         [[found]] = self.observer.ask(f"SELECT pg_blocking_pids({session.link.process})")
         assert isinstance(found, list)
         return [each.name for each in self.sessions.values() if each.link.process in found]
@@ -252,7 +259,7 @@ class Playing:
         return self.places.view(self.evaluator, condition, table, seen, gone, again)
 
     def _again(self, session: PostgresSession, statement: Statement, table: str) -> dict[str, Name]:
-        """The versions of rows that a statement evaluated after it had waited."""
+        """Returns by row the version that a statement evaluated again after it had waited."""
         reports = [each for each in session.link.reports if each.table == table]
         again = {
             version.obj: version
@@ -322,13 +329,13 @@ def _failing(why: str) -> str:
 
 
 def _last_of(transaction: Transaction, places: Places) -> list[Name]:
-    """The last version of each row that a transaction has written."""
+    """Returns the last version of each row that a transaction has written."""
     found: dict[str, Name] = {}
     written = [version for version in places.values if version.txn == transaction.number]
     deleted = [each.version for rows in places.deleted.values() for row in rows.values() for each in row]
     for version in [*written, *(each for each in deleted if each.txn == transaction.number)]:
-        known = found.get(version.obj)
-        if known is None or (version.number or 0) > (known.number or 0):
+        last = found.get(version.obj)
+        if last is None or (version.number or 0) > (last.number or 0):
             found[version.obj] = version
     return list(found.values())
 

@@ -12,6 +12,7 @@ from protocols.read_committed.run import Run, in_order
 from protocols.read_committed.script import Kind, Script, ScriptError, Statement
 
 RUNS = (Kind.BEGIN, Kind.COMMIT, Kind.ROLLBACK, Kind.SELECT, Kind.INSERT, Kind.CHANGE, Kind.SET)
+"""The kinds of statements that PostgreSQL runs."""
 SCHEMA = "dvs_script"
 
 
