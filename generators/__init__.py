@@ -1,6 +1,6 @@
 """Random scenarios: drawn from a seed in campaigns, by Hypothesis in property tests.
 
-`scenarios` is the Hypothesis strategy: `@given(scenarios())`.
+`generate.scenario_at` draws one from a seed. `scenarios` is the Hypothesis strategy: `@given(scenarios())`.
 """
 
 from __future__ import annotations

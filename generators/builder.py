@@ -35,14 +35,14 @@ from workload.types import NESTED, Row, SqlType, Value
 from workload.writing import written_query
 
 STYLES_TRIED = 12
-"""Styles that are drawn for a text of one form, which costs a millisecond each."""
+"""The most styles that are drawn for a text of one form; each costs a millisecond."""
 
 TICK = 10
 """Logical microseconds between steps. More than 1, so that data timestamps can lie between two steps."""
 
 
 def source_of(sketch: TableSketch, rows: int) -> Source:
-    """A base table of at most so many rows, as queries read it."""
+    """Returns a base table as queries read it; `rows`: how many it may hold at most, roughly."""
     columns = tuple(
         OutputColumn(column.name, column.type, domain.digits, column.type.kind not in NESTED)
         for column, domain in zip(sketch.columns, sketch.domains, strict=True)
@@ -52,12 +52,13 @@ def source_of(sketch: TableSketch, rows: int) -> Source:
 
 @dataclass(slots=True)
 class ScenarioBuilder:
-    """Collects the tables, definitions and steps of a scenario. Each step moves the clock by one tick.
+    """The tables, definitions and steps of a scenario so far. Each step moves the clock by one tick.
 
-    `apart`: tables that only the intent that made them reads and writes. `commit_times`: base table -> the
+    `tables`: the tables that random statements write; `apart`: those that only the intent that added them
+    reads and writes. `sources`: the relations that random queries read. `commit_times`: base table -> the
     times of the commits that RESTORE may go back to. `primary_keys`: base table -> the key that engines are
-    told of. `outputs`: the types of the columns of the definitions.
-    `now`: the time of the last step, `tick`: the time between two steps (microseconds).
+    told of. `outputs`: the types of the columns of the definitions. `now`: the time of the last step, `tick`:
+    the time between two steps (microseconds).
     """
 
     choices: Choices
@@ -104,7 +105,7 @@ class ScenarioBuilder:
         return sketch
 
     def source(self, name: str) -> Source:
-        """The base table, view or dynamic table of the name, as queries read it."""
+        """Returns the base table, view or dynamic table of the name, as queries read it."""
         return next(source for source in self.sources if source.name == name)
 
     def add_view(self, generated: Generated) -> Source:
@@ -132,7 +133,7 @@ class ScenarioBuilder:
         self.definitions[name] = replace(definition, frozen_where=condition)
 
     def _style(self, query: Query, pattern: str) -> int:
-        """A style in which the text of a query matches a pattern; 0 where no such style was drawn."""
+        """Returns a style in which the text of a query matches a pattern; 0 where none was drawn."""
         names = {source.name: [column.name for column in source.columns] for source in self.sources}
         for _ in range(STYLES_TRIED):
             style = self.choices.integer(1, STYLES)
@@ -141,10 +142,12 @@ class ScenarioBuilder:
         return 0
 
     def _only_in_full(self, query: Query) -> bool:
+        """Tells whether a query reads columns of which an engine can compute no changes."""
         columns = {table.name: [c.type for c in table.columns] for table in (*self.tables, *self.apart)}
         return only_in_full(query, self.definitions, lambda name: columns.get(name) or self.outputs[name])
 
     def _define(self, definition: Definition, generated: Generated, *, shared: bool = True) -> Source:
+        """Adds a definition, creates it at the next tick, and returns it as queries read it."""
         self.definitions[definition.name] = definition
         self.outputs[definition.name] = [column.type for column in generated.columns]
         source = Source(definition.name, generated.columns, generated.rows)
@@ -186,7 +189,7 @@ class ScenarioBuilder:
             self.steps.append(Refresh(self._tick(), name, timestamp))
 
     def next_reader(self) -> int:
-        """The number of the next reader transaction, counted from 1."""
+        """Returns the number of the next reader transaction, counted from 1."""
         return 1 + max((step.reader for step in self.steps if isinstance(step, Read)), default=0)
 
     def read(self, reader: int, tables: Sequence[str]) -> None:
@@ -194,23 +197,23 @@ class ScenarioBuilder:
         self.steps.append(Read(self._tick(), reader, tuple(tables)))
 
     def random_timestamp(self) -> int:
-        """A data timestamp: usually the last step's or later, sometimes older than the newest commit."""
+        """Returns a data timestamp: mostly the last step's or later, sometimes older than the last commit."""
         if self.choices.chance(self.profile.stale_percent):
             return self.now - self.choices.integer(0, 3) * (self.tick // 2)
         return self.choices.pick((self.now, self.now + self.tick, self.now + self.tick // 2))
 
     def random_statement(self) -> Dml:
-        """A random DML statement on a random base table."""
+        """Returns a random DML statement on a random base table."""
         table = self.choices.pick(self.tables)
         return self.dml.statement(table, self.commit_times[table.name])
 
     def row(self, table: TableSketch, **fixed: Value) -> Row:
-        """A random row of a base table, with given values for some columns."""
+        """Returns a random row of a base table, with given values for some columns."""
         row = domains.row(self.choices, table, self.profile.null_percent)
         return tuple(fixed.get(column.name, value) for column, value in zip(table.columns, row, strict=True))
 
     def finish(self, name: str) -> Scenario:
-        """The scenario under the given name, with all that was collected."""
+        """Returns the scenario under the given name, with all that was collected."""
         return Scenario(
             name,
             tuple(
@@ -223,6 +226,7 @@ class ScenarioBuilder:
         )
 
     def _promises(self, table: str) -> Promises:
+        """Returns what a table promises: the primary key that an intent gave it, or nothing."""
         key = self.primary_keys.get(table)
         return Promises(keys=(key,), declared=key) if key else NO_PROMISES
 

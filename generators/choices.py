@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class NothingToPick(LookupError):
-    """Raised where there is nothing to choose from: what an engine does not store may leave no value."""
+    """The error where there are no options: an engine may store none of the values that an intent needs."""
 
 
 class Choices(ABC):
@@ -24,20 +24,20 @@ class Choices(ABC):
 
     @abstractmethod
     def integer(self, low: int, high: int) -> int:
-        """An integer between two bounds, both included."""
+        """Returns an integer between two bounds, both included."""
 
     def chance(self, percent: int) -> bool:
-        """True in `percent` of 100 cases; the simplest choice is False."""
+        """Returns True in `percent` of 100 cases; the simplest choice is False."""
         return self.integer(0, 99) >= 100 - percent
 
     def pick(self, options: Sequence[T]) -> T:
-        """One of the options, each equally likely; callers list simple ones first. Raises NothingToPick."""
+        """Returns one of the options, each equally likely; simple ones stand first. Raises NothingToPick."""
         if not options:
             raise NothingToPick("no value is left within the limits of the engine")
         return options[self.integer(0, len(options) - 1)]
 
     def weighted(self, options: Sequence[tuple[int, T]]) -> T:
-        """One of the options, each with its weight before it. Raises ValueError: no weight is positive."""
+        """Returns one of the options, given as (weight, option). Raises ValueError if all weights are 0."""
         total = sum(weight for weight, _ in options)
         if total <= 0:
             raise ValueError("no option has a positive weight")
@@ -49,7 +49,7 @@ class Choices(ABC):
         raise AssertionError("unreachable: the ticket is smaller than the total")
 
     def subset(self, options: Sequence[T], low: int, high: int) -> list[T]:
-        """`low` to `high` of the options (fewer if there are fewer), without repetition, in their order."""
+        """Returns `low` to `high` of the options (or all if there are fewer), each once, in their order."""
         count = self.integer(min(low, len(options)), min(high, len(options)))
         remaining = list(range(len(options)))
         drawn = sorted(remaining.pop(self.integer(0, len(remaining) - 1)) for _ in range(count))
@@ -65,14 +65,14 @@ class SeededChoices(Choices):
         self._random = random.Random(int.from_bytes(digest[:8], "big"))
 
     def integer(self, low: int, high: int) -> int:
-        """A uniformly distributed integer between two bounds, both included."""
+        """Returns a uniformly distributed integer between two bounds, both included."""
         return low + int(self._random.random() * (high - low + 1))
 
     # The two that are asked most, for every value of every row, without the calls in between.
     def chance(self, percent: int) -> bool:
-        """True in `percent` of 100 cases."""
+        """Returns True in `percent` of 100 cases."""
         return int(self._random.random() * 100) >= 100 - percent
 
     def pick(self, options: Sequence[T]) -> T:
-        """One of the options, each equally likely. Raises NothingToPick."""
+        """Returns one of the options, each equally likely. Raises NothingToPick."""
         return options[int(self._random.random() * len(options))] if options else super().pick(options)

@@ -1,4 +1,4 @@
-"""What happens beside a scenario's refreshes: writes of other processes, clocks that are wrong, kills.
+"""Events beside the refreshes of a scenario: writes of other processes, clocks that are wrong, kills.
 
 None of it changes what a table must hold, so the oracle needs to know nothing of it.
 """
@@ -13,14 +13,14 @@ from workload.dml import Insert, Replace
 from workload.scenario import Commit, Create, Meanwhile, Refresh, Scenario, Step
 
 CALLS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 30)
-"""Before which call of its storage a refresh is disturbed; one refresh makes about ten."""
+"""The calls of its storage before which a refresh is disturbed; one refresh makes about ten."""
 
 CLOCKS = (0, -7, 7, -25, 25, -400, 400)
-"""How far the clock of another process is ahead, in logical microseconds; steps are 10 apart."""
+"""The logical microseconds by which the clock of another process is ahead; steps are 10 apart."""
 
 
 def with_other_processes(choices: Choices, scenario: Scenario, percent: int) -> Scenario:
-    """Returns the scenario with that percentage of its commits made by other processes.
+    """Returns the scenario; other processes make that percentage of its commits.
 
     A third as many refreshes are killed and begun again.
     """
@@ -28,7 +28,7 @@ def with_other_processes(choices: Choices, scenario: Scenario, percent: int) -> 
 
 
 def with_restarts(choices: Choices, scenario: Scenario, percent: int) -> Scenario:
-    """Returns the scenario with that percentage of its refreshes made by a process that has just begun."""
+    """Returns the scenario; a process that has just begun makes that percentage of its refreshes."""
     steps = (
         replace(step, killed=0) if isinstance(step, Refresh) and choices.chance(percent) else step
         for step in scenario.steps
@@ -37,7 +37,7 @@ def with_restarts(choices: Choices, scenario: Scenario, percent: int) -> Scenari
 
 
 def with_rollbacks(choices: Choices, scenario: Scenario, percent: int) -> Scenario:
-    """Returns the scenario in which that percentage of its transactions is rolled back, and runs again."""
+    """Returns the scenario; that percentage of its transactions is rolled back first, and then runs again."""
     steps = (
         replace(step, rolled_back=True) if isinstance(step, Commit) and choices.chance(percent) else step
         for step in scenario.steps
@@ -46,6 +46,7 @@ def with_rollbacks(choices: Choices, scenario: Scenario, percent: int) -> Scenar
 
 
 def _steps(choices: Choices, steps: tuple[Step, ...], percent: int) -> Iterator[Step]:
+    """Yields the steps, with commits of other processes and killed refreshes."""
     before: Step | None = None
     for step in steps:
         match step:
@@ -59,7 +60,7 @@ def _steps(choices: Choices, steps: tuple[Step, ...], percent: int) -> Iterator[
 
 
 def _meanwhile(choices: Choices, commit: Commit, beside: bool) -> Meanwhile:
-    """Draws how another process makes a commit. `beside`: a creation or refresh is under way then."""
+    """Returns how another process makes a commit; `beside`: while a creation or refresh is under way."""
     last = choices.pick(CALLS) if beside else 1
     statements = commit.statements
     inserts = all(isinstance(statement, Insert) and statement.rows for statement in statements)

@@ -26,18 +26,19 @@ DML_WEIGHTS: Mapping[str, int] = {
     "optimize": 1,
     "replace": 0,
 }
+"""How often each kind of statement is drawn, unless a profile says otherwise."""
 
 
 @dataclass(slots=True)
 class DmlGenerator:
-    """Draws statements. `null_percent`: share of NULLs among new values; `weights`: kind -> how often."""
+    """The source of random statements. `null_percent`: NULLs in new rows; `weights`: kind -> how often."""
 
     choices: Choices
     null_percent: int = 18
     weights: Mapping[str, int] = field(default_factory=lambda: DML_WEIGHTS)
 
     def rows(self, table: TableSketch, low: int, high: int) -> tuple[Row, ...]:
-        """`low` to `high` random rows, and sometimes one of them once more."""
+        """Returns `low` to `high` random rows, and sometimes one of them once more."""
         rows = [
             domains.row(self.choices, table, self.null_percent)
             for _ in range(self.choices.integer(low, high))
@@ -47,7 +48,7 @@ class DmlGenerator:
         return tuple(rows)
 
     def statement(self, table: TableSketch, restorable: Sequence[int]) -> dml.Dml:
-        """A random statement. `restorable`: the commit times that RESTORE may go back to."""
+        """Returns a random statement. `restorable`: the commit times that RESTORE may go back to."""
         options = [(weight, kind) for kind, weight in self.weights.items() if kind != "restore" or restorable]
         kind = self.choices.weighted(options)
         if kind == "restore":
@@ -55,13 +56,16 @@ class DmlGenerator:
         return STATEMENTS[kind](self, table)
 
     def update(self, table: TableSketch) -> dml.Update:
-        """UPDATE of one or two columns: to a constant, an expression of the old row, or the old value."""
+        """Returns an UPDATE of one or two columns, to new or old values, with a random condition."""
         positions = self.choices.subset(range(len(table.columns)), 1, 2)
         assignments = tuple(self.assignment(table, position) for position in positions)
         return dml.Update(table.name, assignments, self.condition(table))
 
     def assignment(self, table: TableSketch, position: int) -> dml.Assignment:
-        """A new value within the column's domain, so that digits stay bounded however often it is updated."""
+        """Returns a new value of a column: a constant, its old value, another column's, or a CASE of two.
+
+        It stays within the column's domain, so that digits stay bounded however often the column is updated.
+        """
         column, domain = table.columns[position], table.domains[position]
         scope = row_scope(table)
         old = scope[position]
@@ -83,11 +87,11 @@ class DmlGenerator:
         return dml.Assignment(column.name, value.expr)
 
     def value(self, domain: Domain, type_: SqlType) -> Term:
-        """A random value of a domain, or NULL, as a literal."""
+        """Returns a random value of a domain, or NULL, as a literal."""
         return constant(domains.value(self.choices, domain, self.null_percent), type_)
 
     def narrow(self, table: TableSketch) -> Expr:
-        """The condition that every column has a given random value."""
+        """Returns the condition that every column has a given random value."""
         terms = row_scope(table)
         parts = [
             call("same", BOOLEAN, term, self.value(domain, term.type))
@@ -97,7 +101,7 @@ class DmlGenerator:
         return reduce(lambda left, right: call("and", BOOLEAN, left, right), parts).expr
 
     def merge(self, table: TableSketch) -> dml.Merge:
-        """MERGE of rows with distinct keys, matched on the first column."""
+        """Returns a MERGE of rows with distinct keys, matched on the first column."""
         # Two source rows of one key are an error where the key matches (Spark, Delta).
         rows: dict[object, Row] = {}
         for row in self.rows(table, 1, 3):
@@ -109,13 +113,13 @@ class DmlGenerator:
         return dml.Merge(table.name, keys, tuple(rows.values()), delete_when, self.choices.chance(70))
 
     def no_op(self, table: TableSketch) -> dml.Dml:
-        """A statement that surely changes no row: OPTIMIZE, or every column set to itself."""
+        """Returns a statement that surely changes no row: OPTIMIZE, or every column set to itself."""
         if self.choices.chance(30):
             return dml.Optimize(table.name)
         return to_itself(table)
 
     def condition(self, table: TableSketch) -> Expr | None:
-        """A random WHERE: usually about one value of one column, so that some rows match and some do not."""
+        """Returns a random WHERE or None: mostly about one value of one column, so that some rows match."""
         if self.choices.chance(8):
             return None
         scope = row_scope(table)
@@ -142,7 +146,7 @@ STATEMENTS: Mapping[str, Callable[[DmlGenerator, TableSketch], dml.Dml]] = {
     "optimize": lambda draw, table: dml.Optimize(table.name),
     "replace": lambda draw, table: dml.Replace(table.name, draw.rows(table, 0, 4)),
 }
-"""What draws each kind of statement but RESTORE, which needs a history.
+"""The function that draws each kind of statement but RESTORE, which needs a history.
 
 `update_one` and `delete_one` change the few rows that a value of every column picks out: most changes in
 production are small.
@@ -150,7 +154,7 @@ production are small.
 
 
 def row_scope(table: TableSketch) -> list[Term]:
-    """A table's columns as terms, as a statement over the table refers to them."""
+    """Returns a table's columns as terms, as a statement over the table refers to them."""
     return [
         Term(ColumnRef(table.name, column.name, column.type), domain.digits)
         for column, domain in zip(table.columns, table.domains, strict=True)
@@ -158,6 +162,6 @@ def row_scope(table: TableSketch) -> list[Term]:
 
 
 def to_itself(table: TableSketch) -> dml.Update:
-    """An UPDATE that sets every column of every row to its old value."""
+    """Returns an UPDATE that sets every column of every row to its old value."""
     refs = (ColumnRef(table.name, column.name, column.type) for column in table.columns)
     return dml.Update(table.name, tuple(dml.Assignment(ref.name, ref) for ref in refs), None)

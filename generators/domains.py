@@ -1,4 +1,4 @@
-"""Column domains: small value sets with NULLs, duplicates and the awkward values of each type."""
+"""Domains of columns: small value sets with NULLs, duplicates and the awkward values of each type."""
 
 from __future__ import annotations
 
@@ -171,6 +171,7 @@ DOMAIN_OF_TYPE: Mapping[SqlType, Domain] = {WIDE_DECIMAL: WIDE_DECIMALS, WIDEST_
 """The domains of types that have one of their own."""
 
 MANY_COLUMNS = 30
+"""The columns of 2 in 100 tables, whatever the profile says."""
 
 TYPES: Sequence[tuple[int, SqlType]] = (
     (5, INT),
@@ -192,10 +193,11 @@ TYPES: Sequence[tuple[int, SqlType]] = (
     (1, STRUCT),
     (1, MAP),
 )
+"""The types of random columns, with their weights."""
 
 
 def value(choices: Choices, domain: Domain, null_percent: int) -> Value:
-    """A random value of a domain, or NULL in `null_percent` of 100 cases."""
+    """Returns a random value of a domain, or NULL in `null_percent` of 100 cases."""
     return None if choices.chance(null_percent) else choices.pick(domain.values)
 
 
@@ -215,7 +217,7 @@ def table(
     types: Sequence[SqlType] = (),
     limits: Limits = NO_LIMITS,
 ) -> TableSketch:
-    """A random base table of at least 2 columns, and seldom of MANY_COLUMNS.
+    """Returns a random base table of at least 2 columns, and seldom of MANY_COLUMNS.
 
     `types`: the types of its first columns after the key; the others are of types within the limits. The
     first one after the key is never of a nested type.
@@ -238,11 +240,11 @@ def table(
 
 
 def stored(domain: Domain, type_: SqlType, limits: Limits) -> Domain:
-    """The domain without the values that an engine does not store; NULL alone if it stores none of them."""
+    """Returns the domain without the values that an engine does not store; NULL alone if none is left."""
     values = tuple(value for value in domain.values if limits.stores(value, type_))
     return replace(domain, values=values or (None,))
 
 
 def row(choices: Choices, sketch: TableSketch, null_percent: int) -> Row:
-    """A random row of a base table; `null_percent` as for `value`."""
+    """Returns a random row of a base table; `null_percent` as for `value`."""
     return tuple(value(choices, domain, null_percent) for domain in sketch.domains)

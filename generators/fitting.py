@@ -1,4 +1,8 @@
-"""Scenarios cut down to what an engine supports, before anything runs."""
+"""Scenarios cut down to what an engine supports, before anything runs.
+
+`fitted` adapts the profile, so that little is drawn in vain. `fit` takes out what is left: definitions with
+an operator, type or value that the engine lacks, steps on these, and statements that it cannot run.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,7 @@ from workload.types import Kind, SqlType, Value, distinct_objects
 
 
 def fitted(profile: Profile, limits: Limits) -> Profile:
-    """The profile that draws what an engine with these limits supports, with floors for its operators only.
+    """Returns the profile that draws what an engine with these limits supports, with floors for that only.
 
     Many states and intents need features that the engine may lack, so they have no floors.
     """
@@ -61,7 +65,7 @@ def fitted(profile: Profile, limits: Limits) -> Profile:
 
 
 def refused(scenario: Scenario, limits: Limits) -> dict[str, str]:
-    """The definitions that an engine with these limits does not support, each with the reason."""
+    """Returns the definitions that an engine with these limits does not support, each with the reason."""
     gaps = {table.name: gap for table in scenario.tables if (gap := table_gap(table, limits)) is not None}
     missing = frozenset(gaps)
     if _keeps_first(scenario, limits):
@@ -91,6 +95,7 @@ def _gap(
     used: frozenset[str],
     limits: Limits,
 ) -> str | None:
+    """Returns why an engine lacks a definition, or None. `below`: the definitions that it reads."""
     for source in below:
         if source.name in gaps:
             return f"it reads {source.name}: {gaps[source.name]}"
@@ -113,11 +118,12 @@ def _gap(
 
 
 DRAWN, CUT, LOST = "drawn", "cut: ", "lost: "
-"""The keys of what limits cost: scenarios that were drawn; by reason, those of them that lost a definition;
-and by `operator / reason`, how many operators were lost with the definitions."""
+"""The keys under which the cost of limits is counted: scenarios drawn; by reason, those of them that lost a
+definition; and by `operator / reason`, how many operators were lost with the definitions."""
 
 READS = re.compile(r"^(it reads \w+: )+")
 NAMES = re.compile(r"\b\w*\d\w*\b")
+"""What reasons have beside the gap: the definitions read on the way to it, and names with numbers."""
 
 
 def _note(cut: Counter[str], scenario: Scenario, reasons: Mapping[str, str]) -> None:
@@ -131,11 +137,11 @@ def _note(cut: Counter[str], scenario: Scenario, reasons: Mapping[str, str]) -> 
 
 
 def fit(scenario: Scenario, limits: Limits, cut: Counter[str] | None = None) -> Scenario:
-    """The scenario without what the engine does not support, refreshed at data timestamps that it supports.
+    """Returns the scenario without what the engine does not support, at data timestamps that it supports.
 
     `cut`: counts what that costs, by DRAWN, CUT and LOST. A well-formed scenario stays well-formed. Raises
-    WorkloadError: with `Timestamps.COMMIT` each commit is followed by a refresh of every table, and the time
-    before the next step is too short for those refreshes.
+    WorkloadError if, with `Timestamps.COMMIT`, the time after a commit is too short: each commit is then
+    followed by a refresh of every table.
     """
     return without(*with_reasons(scenario, limits, cut), limits)
 
@@ -143,9 +149,9 @@ def fit(scenario: Scenario, limits: Limits, cut: Counter[str] | None = None) -> 
 def with_reasons(
     scenario: Scenario, limits: Limits, cut: Counter[str] | None = None
 ) -> tuple[Scenario, Mapping[str, str]]:
-    """The scenario in the shapes of the limits, and the definitions that the engine refuses, with reasons.
+    """Returns the scenario in the shapes of the limits, and the refused definitions with their reasons.
 
-    The first half of `fit`, which says already whether a dynamic table is left. `cut`: as for `fit`.
+    This is the first half of `fit`, which says already whether a dynamic table is left. `cut`: as for `fit`.
     """
     amended = (replace(d, query=limits.amend(d.query)) for d in scenario.definitions)
     scenario = reshaped(replace(scenario, definitions=tuple(amended)), limits)
@@ -156,7 +162,7 @@ def with_reasons(
 
 
 def without(scenario: Scenario, reasons: Mapping[str, str], limits: Limits) -> Scenario:
-    """The scenario without what is refused, and without what reads or writes it: the second half of `fit`."""
+    """Returns the scenario without what is refused, and without steps on it: the second half of `fit`."""
     tables = {table.name: table for table in scenario.tables if table_gap(table, limits) is None}
     missing = {table.name for table in scenario.tables if table.name not in tables}
     steps: list[Step] = []
@@ -209,6 +215,7 @@ def is_within(scenario: Scenario, limits: Limits) -> bool:
 
 
 def _supported(statement: Dml, tables: Mapping[str, Table], limits: Limits, commits: Collection[int]) -> bool:
+    """Tells whether the engine can run a statement; `commits`: the times that RESTORE can go back to."""
     if statement.table not in tables or not holds(statement, tables[statement.table], limits):
         return False
     if isinstance(statement, Restore) and statement.to not in commits:
@@ -222,6 +229,7 @@ def _keeps_first(scenario: Scenario, limits: Limits) -> bool:
 
 
 def _drops(limits: Limits) -> bool:
+    """Tells whether the engine drops definitions in scenarios."""
     # Where every commit maintains the tables, the refreshes that it adds would stand after the drop.
     return limits.drops and limits.timestamps is not Timestamps.COMMIT
 
@@ -229,7 +237,7 @@ def _drops(limits: Limits) -> bool:
 def _defining(
     step: Create | Drop | Redefine, reasons: Collection[str], *, drops: bool
 ) -> list[Create | Drop | Redefine]:
-    """The step without the definitions that the engine refuses; nothing where none is left."""
+    """Returns the step without the definitions that the engine refuses; no step where none is left."""
     match step:
         case Create(_, name):
             return [] if name in reasons else [step]
@@ -241,7 +249,7 @@ def _defining(
 
 
 def _created(before: list[str], steps: Sequence[Create | Drop | Redefine], scenario: Scenario) -> list[str]:
-    """The dynamic tables that exist after some steps; where commits maintain them, none is replaced."""
+    """Returns the dynamic tables that exist after some steps; none is replaced where commits refresh."""
     for step in steps:
         match step:
             case Create(_, name) if isinstance(scenario.definition(name), DynamicTable):
@@ -254,6 +262,7 @@ def _created(before: list[str], steps: Sequence[Create | Drop | Redefine], scena
 
 
 def _refresh(step: Refresh, limits: Limits) -> list[Step]:
+    """Returns the refresh at a data timestamp that the engine supports; no step if commits refresh."""
     match limits.timestamps:
         case Timestamps.ANY:
             return [step]
@@ -266,6 +275,7 @@ def _refresh(step: Refresh, limits: Limits) -> list[Step]:
 
 
 def _timed(definition: Definition, limits: Limits) -> Definition:
+    """Returns the definition, with the shortest lag unless the engine refreshes to any data timestamp."""
     # The shortest lag makes every table start from its sources as they are at its creation.
     if limits.timestamps is Timestamps.ANY or isinstance(definition, View):
         return definition
@@ -273,7 +283,7 @@ def _timed(definition: Definition, limits: Limits) -> Definition:
 
 
 def table_gap(table: Table, limits: Limits) -> str | None:
-    """Why the engine cannot have the table; None where it can."""
+    """Returns why the engine cannot have the table; None if it can."""
     for column in table.columns:
         if not _has(limits, column.type):
             return f"{table.name} has a column of type {column.type.kind.value}"
@@ -283,11 +293,12 @@ def table_gap(table: Table, limits: Limits) -> str | None:
 
 
 def _has(limits: Limits, type_: SqlType) -> bool:
+    """Tells whether the engine has a type, and all types inside it."""
     return type_.kind in limits.types and all(_has(limits, part) for _, part in type_.parts)
 
 
 def _stores(limits: Limits, value: Value, type_: SqlType) -> bool:
-    """Whether the engine stores a value and all values in it."""
+    """Tells whether the engine stores a value and all values in it."""
     if value is None:
         return True
     parts = [part for _, part in type_.parts]
@@ -304,7 +315,7 @@ def _stores(limits: Limits, value: Value, type_: SqlType) -> bool:
 
 
 def query_gap(node: ir.Query | ir.Expr, limits: Limits) -> str | None:
-    """Why the engine cannot run a query or evaluate an expression; None where it can."""
+    """Returns why the engine cannot run a query or evaluate an expression; None if it can."""
     conditions = frozenset[int]() if Kind.BOOLEAN in limits.types else frozenset(_conditions(node))
     for part in ir.walk(node):
         if isinstance(part, ir.Expr) and not _has(limits, part.type) and id(part) not in conditions:
@@ -317,7 +328,7 @@ def query_gap(node: ir.Query | ir.Expr, limits: Limits) -> str | None:
         except WorkloadError as error:
             return str(error)
         for word in sorted(limits.lacks):
-            if _written(word).search(QUOTED.sub("''", text)):
+            if _pattern(word).search(QUOTED.sub("''", text)):
                 return f"it has {word}, which the engine lacks"
     return None
 
@@ -327,35 +338,35 @@ QUOTED = re.compile(r"'(?:[^']|'')*'")
 
 
 @cache
-def _written(word: str) -> re.Pattern[str]:
-    """Where a text of SQL has a word or an operator sign, whatever its case and the blanks in it."""
+def _pattern(word: str) -> re.Pattern[str]:
+    """Returns the pattern of a word or an operator sign in SQL, whatever its case and its blanks."""
     parts = r"\s+".join(map(re.escape, word.split()))
     start, end = (r"\b" if edge.isalnum() else "" for edge in (word[0], word[-1]))
     return re.compile(f"{start}{parts}{end}", re.IGNORECASE)
 
 
 def _conditions(node: ir.Query | ir.Expr) -> Iterator[int]:
-    """The identities of the conditions in a query: they are no values, so that they need no type BOOLEAN."""
+    """Yields the identities of a query's conditions: they are no values, so they need no type BOOLEAN."""
     values: set[int] = set()
-    whole: set[int] = {id(node)}
+    roots: set[int] = {id(node)}
     for part in ir.walk(node):
         match part:
             case ir.Select(items, _, where, group_by, having, _, qualify):
                 values.update(id(expr) for expr in (*(item.expr for item in items), *(group_by or ())))
-                whole.update(map(id, (where, having, qualify)))
+                roots.update(map(id, (where, having, qualify)))
             case ir.Join(on=on):
-                whole.add(id(on))
+                roots.add(id(on))
             case ir.Aggregate(_, arg):
                 values.update(map(id, (arg, *part.extra)))
             case _:
                 pass
-        condition = isinstance(part, ir.Call) or (isinstance(part, ir.Literal) and id(part) in whole)
+        condition = isinstance(part, ir.Call) or (isinstance(part, ir.Literal) and id(part) in roots)
         if condition and part.type.kind is Kind.BOOLEAN and id(part) not in values:  # type: ignore[union-attr]
             yield id(part)
 
 
 def holds(statement: Dml, table: Table, limits: Limits) -> bool:
-    """Whether the engine can run a statement on a table that it can have."""
+    """Tells whether the engine can run a statement on a table that it can have."""
     if isinstance(statement, WithRows):
         for column, values in zip(table.columns, distinct_objects(statement.rows), strict=False):
             if not all(_stores(limits, value, column.type) for value in values):

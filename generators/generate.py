@@ -1,4 +1,9 @@
-"""Random scenarios: from choices and a profile to one frozen value."""
+"""Random scenarios: from choices and a profile to one frozen value.
+
+A scenario begins with tables and their first rows. Intents and then random queries define views and dynamic
+tables. Each round has commits (the acts of intents, and random statements), refreshes, and sometimes a
+reader. What an engine does not support is taken out at the end (`generators.fitting`).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +30,7 @@ ATTEMPTS = 20
 
 
 def scenario_at(seed: int, profile: Profile, index: int, cut: Counter[str] | None = None) -> Scenario:
-    """Scenario `index` of a campaign: a function of (seed, generator version, profile, index) alone.
+    """Returns scenario `index` of a campaign: a function of (seed, generator version, profile, index) alone.
 
     `cut`: counts what the limits of the profile cost, as `generators.fitting.fit` does.
 
@@ -43,7 +48,7 @@ def scenario_at(seed: int, profile: Profile, index: int, cut: Counter[str] | Non
 
 
 def scenario_name(profile: str, seed: int, index: int) -> str:
-    """The name of scenario `index` of a campaign."""
+    """Returns the name of scenario `index` of a campaign."""
     return f"{profile}-{seed}-{index}"
 
 
@@ -54,11 +59,11 @@ def generate(
     turn: int | None = None,
     cut: Counter[str] | None = None,
 ) -> Scenario:
-    """A scenario from choices: tables with rows, definitions, then rounds of commits and refreshes.
+    """Returns a scenario from choices: tables with rows, definitions, then rounds of commits and refreshes.
 
     It is reduced to what the profile's limits admit; if that leaves no dynamic table, another one is drawn,
     up to `ATTEMPTS` times, after which the last one is returned without dynamic tables. `turn`: whose turn it
-    is among given definitions; drawn where it is None. Raises WorkloadError: the profile's definitions over
+    is among given definitions; drawn where it is None. Raises WorkloadError if the profile's definitions over
     documents are not drawn yet.
     """
     if profile.given is not None:
@@ -95,7 +100,7 @@ def generate(
 
 
 def _disturbed(choices: Choices, scenario: Scenario, profile: Profile) -> Scenario:
-    """The scenario with restarts and transactions that are rolled back, where the engine has them."""
+    """Returns the scenario with restarts and transactions that are rolled back, where the engine has them."""
     percent = profile.concurrent_percent // 3
     if profile.limits.restarts:
         scenario = with_restarts(choices, scenario, percent)
@@ -103,6 +108,7 @@ def _disturbed(choices: Choices, scenario: Scenario, profile: Profile) -> Scenar
 
 
 def _unlimited(choices: Choices, profile: Profile, name: str) -> Scenario:
+    """Returns a scenario without regard to the limits of the profile's engine."""
     builder = ScenarioBuilder(choices, profile)
     for _ in range(choices.integer(*profile.tables)):
         builder.add_table()
@@ -129,7 +135,7 @@ def initial_rows(builder: ScenarioBuilder) -> None:
 
 
 GIVEN_UP = "given up for want of values"
-"""Stands among the intents of a scenario for each that gave up."""
+"""The name that stands among the intents of a scenario for each that gave up."""
 
 
 def begin_intents(builder: ScenarioBuilder) -> list[Script]:

@@ -27,7 +27,7 @@ EMPTY_PERCENT = 12
 def scenario_of(
     given: Given, choices: Choices, profile: Profile, name: str, turn: int | None = None
 ) -> Scenario:
-    """A scenario over some of the given dynamic tables, with all that they read, as many as the profile says.
+    """Returns a scenario over as many of the given dynamic tables as the profile says, with all they read.
 
     They take turns, so that a few scenarios have had all of them. The steps are those of other random
     scenarios: rows, creations, then rounds of commits, refreshes and readers. Every statement keeps what is
@@ -44,8 +44,8 @@ def scenario_of(
         builder.commit(statements)
         draws.committed(statements, builder.now)
 
-    first = not choices.chance(EMPTY_PERCENT)
-    if first:
+    filled_first = not choices.chance(EMPTY_PERCENT)
+    if filled_first:
         commit(draws.initial(*profile.rows))
         for _ in range(choices.integer(0, 3)):
             commit(draws.witness())
@@ -55,7 +55,7 @@ def scenario_of(
         builder.now = at
         builder.timeline.create(definition.name, at)
         builder.steps.append(Create(at, definition.name))
-    if not first:
+    if not filled_first:
         commit(draws.initial(*profile.rows))
     dynamic = [definition.name for definition in definitions if isinstance(definition, DynamicTable)]
     for _ in range(choices.integer(*profile.rounds)):
@@ -76,12 +76,12 @@ def scenario_of(
 
 
 def without_key(table: Table) -> Table:
-    """The table with a primary key that only its rows keep, and of which the engine is not told."""
+    """Returns the table with a primary key that only its rows keep, and of which the engine is not told."""
     return replace(table, promises=replace(table.promises, declared=()))
 
 
 def round_of(draws: GivenStatements, choices: Choices, profile: Profile) -> Iterator[tuple[Dml, ...]]:
-    """The transactions of a round, each drawn after the one before was committed."""
+    """Yields the transactions of a round, each drawn after the one before was committed."""
     if choices.chance(profile.quiet_percent):
         if choices.chance(profile.no_op_percent):
             yield (Optimize(choices.pick(draws.tables).table.name),)
@@ -94,7 +94,7 @@ def round_of(draws: GivenStatements, choices: Choices, profile: Profile) -> Iter
 
 
 def whose_turn(given: Given, count: int, turn: int) -> list[str]:
-    """The names of `count` dynamic tables: those after the ones whose turn it was before, in a circle."""
+    """Returns the names of the `count` dynamic tables whose turn it is: they take turns in a circle."""
     tables = given.dynamic_tables
     # One further in each round, so that other tables meet in one scenario.
     start = turn * count + turn * count // len(tables)

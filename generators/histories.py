@@ -1,4 +1,8 @@
-"""Random well-formed histories with derivations; many of them lie near the boundary between two levels."""
+"""Random well-formed histories with derivations; many of them lie near the boundary between two levels.
+
+A history is drawn event by event, for transactions that run side by side. Many begin with the skeleton of an
+anomaly such as write skew: what follows at random then decides whether a level forbids the whole.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +16,21 @@ from dvs_model.histories.history import History
 from generators.choices import Choices, SeededChoices
 
 HISTORY_GENERATOR_VERSION = 1
-"""Raised when the same choices give other histories."""
+"""The version of the draws: raised when the same choices give other histories."""
 
 PREDICATE = "P"
+"""The name of the one predicate of a history."""
 
 DEEP = ("m", "n", "k", "l", "q", "t")
-"""Objects of a chain of derivations."""
+"""The objects of a chain of derivations, beside `u` and `v`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryShape:
-    """The size of histories, and how often something occurs, in percent of histories or of draws."""
+    """The size of histories, and how often something occurs, in percent of histories or of draws.
+
+    Pairs are inclusive ranges. `base`, `derived`: how many objects are written, and how many are derived.
+    """
 
     transactions: tuple[int, int] = (2, 5)
     operations: tuple[int, int] = (1, 4)
@@ -33,7 +41,7 @@ class HistoryShape:
     precedes_percent: int = 15
     sessions_percent: int = 15
     reader_percent: int = 35
-    """Transactions that only read, outside skeletons."""
+    """Transactions that only read, except in skeletons."""
     abort_percent: int = 8
     again_percent: int = 8
     """Writes of an object that the transaction has written before: intermediate versions."""
@@ -47,7 +55,7 @@ class HistoryShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryShape(HistoryShape):
-    """Histories with what random ones hardly ever have, in percent of histories or of draws.
+    """The shape of histories with what random ones hardly ever have, in percent of histories or of draws.
 
     A rule can be wrong there for a whole campaign; `tests/truth/test_drawn_histories.py` has floors.
     """
@@ -59,7 +67,7 @@ class StoryShape(HistoryShape):
     partial_starts_percent: int = 50
     """Histories with starts in which some transactions have none."""
     near_percent: int = 25
-    """Histories of which one read is left out: what was wrong with it often was wrong by that edge alone."""
+    """Histories of which one read is left out: often a violation was there by that edge alone."""
 
 
 SMALL = HistoryShape()
@@ -107,7 +115,8 @@ SKELETONS = tuple(
         "1w0 1c0 2w0 2c0 3r0 3c0",  # stale read
     )
 )
-"""Steps (transaction, operation, object): r reads the newest version before the skeleton, R the newest."""
+"""Steps (transaction, operation, object): w writes, c commits, r reads the newest version from before the
+skeleton, R the newest of all."""
 
 
 @dataclass(slots=True)
@@ -115,7 +124,9 @@ class HistoryBuilder:
     """A history under construction.
 
     `versions`: those that can be read, by object in the order of their creation. `committed`: the committed
-    ones in the order of commits. `dead`: the objects that some transaction deletes.
+    ones in the order of commits. `dead`: the objects that some transaction deletes. `base`, `derived`: the
+    objects that are written, and those that are derived. `starts`: transactions have start events.
+    `implicit`: transaction 0, which has no events, wrote the first version of each base object.
     """
 
     choices: Choices
@@ -164,7 +175,7 @@ class HistoryBuilder:
         return self.result
 
     def deep(self) -> None:
-        """Adds a chain of derivations and a read of the last one, often of half of what was written since."""
+        """Adds a chain of derivations and a read of its end, often also of half of another transaction."""
         choices, obj = self.choices, self.choices.pick(self.base)
         more = [each for each in DEEP if each not in self.derived]
         for each in more:
@@ -188,7 +199,7 @@ class HistoryBuilder:
             self.read(reader, other, self.versions[other][-1])
 
     def spoilt(self, shape: StoryShape) -> None:
-        """Turns reads into reads through cursors, leaves out starts, and a read."""
+        """Changes finished events: reads go through cursors, and some starts, or one read, are left out."""
         choices, events = self.choices, self.result.events
         if choices.chance(shape.cursor_percent):
             events[:] = [e._replace(kind="rc") if e.kind == "r" and choices.chance(50) else e for e in events]
@@ -203,7 +214,7 @@ class HistoryBuilder:
             del events[choices.pick(reads)]
 
     def event(self, transaction: Running, event: DraftEvent) -> None:
-        """Adds an event, before the first one of a transaction also its start if the history has starts."""
+        """Adds an event; before the first one of a transaction also its start, if the history has starts."""
         if self.starts and not transaction.begun:
             self.result.events.append(DraftEvent("s", transaction.txn))
         transaction.begun = True
@@ -336,9 +347,9 @@ class HistoryBuilder:
         txns = [event.txn for event in self.result.events if event.kind == "c"]
         # A session goes on after a transaction that aborted.
         ended = [event.txn for event in self.result.events if event.kind in "ca"]
-        those, most = (ended, 5) if isinstance(shape, StoryShape) else (txns, 3)
+        candidates, most = (ended, 5) if isinstance(shape, StoryShape) else (txns, 3)
         if len(txns) > 1 and choices.chance(shape.sessions_percent):
-            self.result.sessions.append(Session("a", tuple(choices.subset(those, 2, most))))
+            self.result.sessions.append(Session("a", tuple(choices.subset(candidates, 2, most))))
         if txns and not self.starts and choices.chance(shape.precedes_percent):
             self.times(txns)
 

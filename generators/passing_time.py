@@ -72,7 +72,7 @@ def _timed(choices: Choices, query: ir.Query, values: Values, times: Sequence[in
 
 
 Read = tuple[ir.ColumnRef, Sequence[dt.date]]
-"""A column, and the values that it has."""
+"""A column, and the values that the scenario writes there."""
 
 
 def _columns(relation: ir.Relation, values: Values) -> Iterator[Read]:
@@ -91,6 +91,7 @@ def _columns(relation: ir.Relation, values: Values) -> Iterator[Read]:
 
 
 def _with_condition(choices: Choices, select: ir.Select, read: Read, times: Sequence[int]) -> ir.Select:
+    """Returns a block with a condition on the current time in ON, HAVING, QUALIFY or WHERE."""
     column, _ = read
     condition = _condition(choices, column, read, times)
     source = select.source
@@ -107,6 +108,7 @@ def _with_condition(choices: Choices, select: ir.Select, read: Read, times: Sequ
 
 
 COMPARISONS = ((4, "gt"), (4, "ge"), (3, "lt"), (3, "le"), (1, "eq"), (1, "ne"), (1, "same"), (1, "differs"))
+"""The functions of comparisons, with their weights."""
 
 
 def _condition(choices: Choices, value: ir.Expr, read: Read, times: Sequence[int]) -> ir.Expr:

@@ -23,8 +23,8 @@ GENERATOR_VERSION = 44
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
 
 DRAWS_VERSION = 40
-"""Seeds the draws: raise it too, unless the new version changes the scenarios of one intent alone, or only
-draws more after all that was drawn before."""
+"""The part of the seed of all draws: raise it with GENERATOR_VERSION, unless the new version changes the
+scenarios of one intent alone, or only draws more after all that was drawn before."""
 
 
 GOAL_FLOOR = 80
@@ -86,7 +86,7 @@ class Profile:
     limits: Limits = field(default=NO_LIMITS, repr=False)
     """What the engine under test can do. Scenarios are drawn without limits and reduced afterwards."""
     given: Given | None = field(default=None, repr=False)
-    """The definitions that somebody else wrote, in place of random ones (`dvs fuzz --definitions`)."""
+    """The given definitions, in place of random ones (`dvs fuzz --definitions`)."""
     goal_floor: int = field(default=GOAL_FLOOR, repr=False)
     """The percentage of the goals of each given definition that a run must reach."""
 
@@ -210,6 +210,7 @@ FLOORS: Mapping[str, float] = {
     "state: time alone changed rows": 10,
     "state: time passed and changed nothing": 10,
 }
+"""The floors of a run of whole scenarios, per 1,000 of them; see `Profile.floors`."""
 
 SMOKE = Profile(name="smoke", floors=FLOORS)
 
@@ -280,9 +281,9 @@ PROFILES: Mapping[str, Profile] = {
 
 
 def load_profile(name: str) -> Profile:
-    """A built-in profile by its name, or one from a TOML file: `base = "smoke"` and the fields that differ.
+    """Returns a built-in profile by its name, or one from a TOML file: `base = "smoke"` and other fields.
 
-    Raises WorkloadError: no such profile or file, or the file has an unknown key or a wrong value.
+    Raises WorkloadError if there is no such profile or file, or for an unknown key or a wrong value.
     """
     if name in PROFILES:
         return PROFILES[name]
@@ -307,6 +308,7 @@ def load_profile(name: str) -> Profile:
 
 
 def _checked(profile: str, key: str, value: object, default: object) -> object:
+    """Returns the value of a key of a file. Raises WorkloadError if it does not fit the default's form."""
     match default, value:
         # `type`, since a TOML true is an int for isinstance.
         case tuple(), [low, high] if type(low) is int and type(high) is int and 0 <= low <= high:

@@ -45,7 +45,7 @@ def random_documents(seed: int, dynamic_tables: int) -> str:
 
 
 def _fits(scenario: Scenario) -> bool:
-    """Whether its columns have types of JSON, and its queries mean the same at any time."""
+    """Tells whether a scenario's columns have types of JSON, and its queries do not read the time."""
     types = {column.type.kind for table in scenario.tables for column in table.columns}
     return types <= IN_DOCUMENTS and not any(reads_time(each.query) for each in scenario.definitions)
 

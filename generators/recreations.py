@@ -44,7 +44,7 @@ def with_recreations(choices: Choices, scenario: Scenario, percent: int, *, may_
 def _places(scenario: Scenario) -> Iterator[tuple[int, str]]:
     """Yields each step after which there is time to drop a definition, and the definition.
 
-    None over a table whose query may fail: which data timestamps that table has, only a run can tell.
+    No definition over a table whose query may fail: only a run can tell which data timestamps that has.
     """
     timeline = Timeline({definition.name: definition for definition in scenario.definitions})
     failing = {each.name for each in scenario.definitions if may_fail(each.query)}
@@ -63,7 +63,7 @@ def _places(scenario: Scenario) -> Iterator[tuple[int, str]]:
 
 
 def _with_readers(scenario: Scenario, live: list[str], name: str) -> list[str]:
-    """The definition and those among the live ones that read it at any depth, in order of creation."""
+    """Returns a definition and those among the live ones that read it at any depth, in order of creation."""
     found = [name]
     for other in live[live.index(name) + 1 :]:
         if any(source in found for source in names_read(scenario.definition(other).query)):
@@ -72,16 +72,17 @@ def _with_readers(scenario: Scenario, live: list[str], name: str) -> list[str]:
 
 
 def _recreated(choices: Choices, scenario: Scenario, after: int, name: str, *, may_replace: bool) -> Scenario:
+    """Returns the scenario in which a definition is dropped and created, or replaced, after a step."""
     before, at = scenario.steps[: after + 1], scenario.steps[after].at
     going = _with_readers(scenario, scenario.live_after(before), name)
     names = dict(zip(going, _new_names(scenario, going), strict=True))
     replacing = may_replace and choices.chance(40)
     definitions = [_again(scenario.definition(old), names) for old in going]
     if replacing or choices.chance(60):
-        before_it = definitions[0].query
-        definitions[0] = replace(definitions[0], query=_other(choices, before_it))
+        old_query = definitions[0].query
+        definitions[0] = replace(definitions[0], query=_other(choices, old_query))
         # To replace a definition by the same one is no change.
-        replacing = replacing and definitions[0].query != before_it
+        replacing = replacing and definitions[0].query != old_query
     if replacing:
         steps: list[Step] = [Redefine(at + STEP, tuple(names[old] for old in going))]
     else:
@@ -104,6 +105,7 @@ def _recreated(choices: Choices, scenario: Scenario, after: int, name: str, *, m
 
 
 def _new_names(scenario: Scenario, old: list[str]) -> Iterator[str]:
+    """Yields for each of some definitions a name that the scenario does not have yet."""
     taken = {definition.name for definition in scenario.definitions}
     for name in old:
         first = scenario.definition(name).public_name
@@ -111,13 +113,13 @@ def _new_names(scenario: Scenario, old: list[str]) -> Iterator[str]:
 
 
 def _again(definition: Definition, names: Mapping[str, str]) -> Definition:
-    """The definition under its new name in the scenario, over the new ones of those that it reads."""
+    """Returns the definition under its new name in the scenario, over the new ones of those that it reads."""
     query = with_sources(definition.query, names)
     return replace(definition, name=names[definition.name], query=query, known_as=definition.public_name)
 
 
 def _other(choices: Choices, query: Query) -> Query:
-    """A query with the same columns and other rows, or the same one where it has no block to change."""
+    """Returns a query with the same columns and other rows; the same one if it has no block to change."""
     match query:
         case With(_, body):
             return replace(query, body=_other(choices, body))
@@ -136,7 +138,7 @@ def _other(choices: Choices, query: Query) -> Query:
 
 
 def _possible(scenario: Scenario) -> Scenario:
-    """The scenario without the refreshes to data timestamps that their tables have passed."""
+    """Returns the scenario without the refreshes to data timestamps that their tables have passed."""
     timeline = Timeline({definition.name: definition for definition in scenario.definitions})
     steps: list[Step] = []
     for number, step in enumerate(scenario.steps):

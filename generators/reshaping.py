@@ -1,4 +1,8 @@
-"""Scenarios in the shapes of statements that an engine takes: with keys, without NULL, row by row."""
+"""Scenarios in the shapes of statements that an engine takes: with keys, without NULL, row by row.
+
+Some engines refuse most random statements as they are. Instead of dropping these, `reshaped` writes others:
+an UPDATE of many rows becomes one of the row of a single key, for example.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +36,7 @@ MOST_ROWS = 30
 
 
 def reshaped(scenario: Scenario, limits: Limits) -> Scenario:
-    """The scenario with its tables and statements in the shapes that the limits name; doing it again adds
-    nothing. A statement that has no such shape goes."""
+    """Returns the scenario in the shapes that the limits name, without what has none; idempotent."""
     if limits.keys or limits.single_rows or not limits.nulls:
         scenario = _without_drawn_keys(scenario)
     if limits.keys:
@@ -46,13 +49,13 @@ def reshaped(scenario: Scenario, limits: Limits) -> Scenario:
 
 
 def has_key(table: Table) -> bool:
-    """Whether a table promises a key over columns that it has."""
+    """Tells whether a table promises a key over columns that it has."""
     names = {column.name for column in table.columns}
     return any(names.issuperset(key) for key in table.promises.keys)
 
 
 def _changed(scenario: Scenario, change: Mapping[int, Sequence[Dml]]) -> Scenario:
-    """The scenario with other statements in the commits of some numbers; a commit without any goes."""
+    """Returns the scenario with other statements in its commits, by number; a commit without any goes."""
     steps: list[Step] = []
     for number, step in enumerate(scenario.steps):
         if not isinstance(step, Commit):
@@ -67,7 +70,7 @@ def _commits(scenario: Scenario) -> Iterator[tuple[int, Commit]]:
 
 
 def _without_drawn_keys(scenario: Scenario) -> Scenario:
-    """The scenario without the keys that an intent has drawn: statements that go or change may break them."""
+    """Returns the scenario without the keys of intents: statements that go or change may break them."""
     if _has_texts(scenario):
         return scenario
     tables = (
@@ -78,11 +81,12 @@ def _without_drawn_keys(scenario: Scenario) -> Scenario:
 
 
 def _has_texts(scenario: Scenario) -> bool:
-    """Whether definitions are texts of somebody else, whose tables promise what their scripts say."""
+    """Tells whether definitions are texts of somebody else, whose tables promise what their scripts say."""
     return any(isinstance(definition.query, Verbatim) for definition in scenario.definitions)
 
 
 def _with_keys(scenario: Scenario) -> Scenario:
+    """Returns the scenario with a key column in each table without a key; statements that break it go."""
     if _has_texts(scenario):
         # A text may read all columns with a star; a table of it without a key is refused.
         return scenario
@@ -108,7 +112,7 @@ def _with_keys(scenario: Scenario) -> Scenario:
 
 
 def _keeps_keys(dml: Dml, table: Table | None, used: dict[str, set[Value]]) -> bool:
-    """Whether a statement leaves the added keys unique; notes the keys that it writes."""
+    """Tells whether a statement leaves the added keys unique; notes the keys that it writes."""
     if table is None or table.promises != KEYED:
         return table is not None and not isinstance(dml, Merge)
     match dml:
@@ -125,13 +129,14 @@ def _keeps_keys(dml: Dml, table: Table | None, used: dict[str, set[Value]]) -> b
 
 
 def _without_nulls(scenario: Scenario) -> Scenario:
-    values: dict[tuple[str, int], Value] = {}
+    """Returns the scenario with values of the column in place of NULL; what may still write NULL goes."""
+    substitutes: dict[tuple[str, int], Value] = {}
     for _, commit in _commits(scenario):
         for dml in commit.statements:
             for row in dml.rows if isinstance(dml, WithRows) else ():
                 for position, value in enumerate(row):
                     if value is not None:
-                        values.setdefault((dml.table, position), value)
+                        substitutes.setdefault((dml.table, position), value)
     changed: dict[int, list[Dml]] = {}
     for number, commit in _commits(scenario):
         changed[number] = []
@@ -139,7 +144,7 @@ def _without_nulls(scenario: Scenario) -> Scenario:
             match dml:
                 case Insert(_, rows) | Merge(rows=rows) | Overwrite(_, rows) | Replace(_, rows):
                     filled = tuple(
-                        tuple(values.get((dml.table, i)) if v is None else v for i, v in enumerate(row))
+                        tuple(substitutes.get((dml.table, i)) if v is None else v for i, v in enumerate(row))
                         for row in rows
                     )
                     whole = tuple(row for row in filled if None not in row)
@@ -155,6 +160,7 @@ def _without_nulls(scenario: Scenario) -> Scenario:
 
 
 def _never_null(expr: Expr) -> bool:
+    """Tells whether an expression over columns without NULL is never NULL."""
     match expr:
         case Literal(value):
             return value is not None
@@ -167,6 +173,7 @@ def _never_null(expr: Expr) -> bool:
 
 
 def _row_by_row(scenario: Scenario) -> Scenario:
+    """Returns the scenario with statements of one row each, as far as statements have that shape."""
     tables = {table.name: table for table in scenario.tables}
     rows: dict[str, list[Value]] = {name: [] for name in tables}
     changed: dict[int, list[Dml]] = {}
@@ -192,7 +199,7 @@ def _row_by_row(scenario: Scenario) -> Scenario:
 
 
 def _names_a_key(dml: Update | Delete) -> bool:
-    """Whether a statement is for the row of one key."""
+    """Tells whether a statement is for the row of one key."""
     match dml.where:
         case Call("eq", (left, Literal())) | Call("and", (Call("eq", (left, Literal())), _)):
             return left == ColumnRef(dml.table, KEY, INT)
@@ -201,13 +208,13 @@ def _names_a_key(dml: Update | Delete) -> bool:
 
 
 def _of_one_row(dml: Update | Delete, keys: Sequence[Value], at: int) -> Update | Delete:
-    """The statement for the row of one key, chosen by the time."""
+    """Returns the statement for the row of one key, chosen by the time."""
     one = Call("eq", (ColumnRef(dml.table, KEY, INT), Literal(keys[at % len(keys)], INT)), BOOLEAN)
     return replace(dml, where=one if dml.where is None else Call("and", (one, dml.where), BOOLEAN))
 
 
 def _apart(scenario: Scenario, limits: Limits) -> Scenario:
-    """Each statement in a transaction of its own; times are stretched where there is no room."""
+    """Returns the scenario with each statement in a transaction of its own, and longer times if needed."""
     candidate, steps = scenario, list[Step]()
     for factor in WIDER:
         candidate = scenario if factor == 1 else _stretched(scenario, factor)

@@ -18,7 +18,7 @@ DOMAIN: tuple[Value, ...] = (None, 0, 1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """How small a world is.
+    """The size of a small world.
 
     `rows`: most rows of a table before the change. `of_table`, `in_all`: most changed rows of one table, and
     of all tables together.
@@ -55,12 +55,12 @@ TableHistory = tuple[Place, ...]
 
 
 def all_rows(width: int) -> tuple[Row, ...]:
-    """Every row of a number of columns."""
+    """Returns every row of a number of columns."""
     return tuple(product(DOMAIN, repeat=width))
 
 
 def table_histories(width: int, bound: Bound) -> Iterator[TableHistory]:
-    """Every history of a table within a bound, each once up to the order of the places.
+    """Yields every history of a table within a bound, each once up to the order of the places.
 
     >>> sum(1 for _ in table_histories(1, Bound()))
     289
@@ -75,6 +75,7 @@ def table_histories(width: int, bound: Bound) -> Iterator[TableHistory]:
 
 
 def _insertions(rows: Sequence[Row], most: int) -> Iterator[TableHistory]:
+    """Yields every choice of up to `most` new rows."""
     for count in range(most + 1):
         for come in combinations_with_replacement(rows, count):
             yield tuple(Place(None, row) for row in come)

@@ -20,7 +20,7 @@ class DrawnChoices(Choices):
         self._draw = draw
 
     def integer(self, low: int, high: int) -> int:
-        """An integer between two bounds, both included, which shrinks towards `low`."""
+        """Returns an integer between two bounds, both included, which shrinks towards `low`."""
         return self._draw(st.integers(low, high))
 
 
@@ -30,7 +30,7 @@ def _scenarios(draw: DrawFn, profile: Profile) -> Scenario:
 
 
 def scenarios(profile: Profile = QUICK, limits: Limits = NO_LIMITS) -> SearchStrategy[Scenario]:
-    """The Hypothesis strategy of random scenarios: `@given(scenarios())`.
+    """Returns the Hypothesis strategy of random scenarios: `@given(scenarios())`.
 
     `limits`: what the engine under test can do; scenarios are reduced to that.
     """

@@ -16,25 +16,25 @@ from workload.scenario import Commit, Scenario, Step
 from workload.types import Row, Value
 
 UNCHANGED_PERCENT = 45
-"""Rows that stay as they are."""
+"""Percent of rows that stay as they are."""
 
 DROPPED_PERCENT = 15
-"""Rows that are dropped; the rest gets a new value in one column."""
+"""Percent of rows that are dropped; the rest gets a new value in one column."""
 
 EMPTIED_PERCENT = 4
-"""Statements that lose all their rows."""
+"""Percent of statements that lose all their rows."""
 
 NULL_PERCENT = 15
-"""New values that are NULL."""
+"""Percent of new values that are NULL."""
 
 Pools = Mapping[str, Sequence[Sequence[Value]]]
 """Table -> for each column the values that the scenario puts there."""
 
 
 def worlds_of(scenario: Scenario, count: int) -> tuple[Scenario, ...]:
-    """The scenario and `count - 1` others with the same tables, definitions and steps but other literal rows.
+    """Returns the scenario and `count - 1` others of the same steps with other rows in their statements.
 
-    A function of the scenario's name and content alone.
+    They are a function of the scenario's name and content alone.
     """
     pools = _pools(scenario)
     worlds = [scenario]
@@ -46,6 +46,7 @@ def worlds_of(scenario: Scenario, count: int) -> tuple[Scenario, ...]:
 
 
 def _pools(scenario: Scenario) -> Pools:
+    """Returns the values that the statements of a scenario write to each column."""
     pools: dict[str, list[list[Value]]] = {t.name: [[] for _ in t.columns] for t in scenario.tables}
     for step in scenario.steps:
         for statement in step.statements if isinstance(step, Commit) else ():
@@ -75,6 +76,7 @@ def _statement(choices: Choices, statement: Dml, scenario: Scenario, pools: Pool
 def _other_rows(
     choices: Choices, rows: tuple[Row, ...], pool: Sequence[Sequence[Value]], fixed: Sequence[int]
 ) -> tuple[Row, ...]:
+    """Returns some of the rows, with other values of the pool in columns that are not `fixed`."""
     if choices.chance(EMPTIED_PERCENT):
         return ()
     changeable = [number for number in range(len(pool)) if number not in fixed]

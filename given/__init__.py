@@ -1,4 +1,9 @@
-"""Definitions that somebody else wrote: SQL scripts, read into tables, promises, texts, values and goals."""
+"""Given definitions (`dvs fuzz --definitions`): SQL scripts of users, from which scenarios are drawn.
+
+`read.read_definitions` is the way in. `script`, `functions` and `changes` read statements, `facts` and
+`documents` trace columns to base tables, `values`, `near`, `frequencies` and `witnesses` find values for
+rows, `goals` what rows should bring about; `translation` gives texts for DuckDB, `texts` smaller ones.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What a file beside the scripts says of tables: how they change, and which values they hold."""
+"""The file `dvs.toml` beside the scripts: how tables change, and which values their columns hold.
+
+A section `[sales]` with `changes = "append_only"` says that the table `sales` gets INSERT alone.
+docs/your-own.md shows all keys.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +27,23 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "no_deletes": ("insert", "update", "merge"),
     "fixed": (),
 }
-"""Words for some of them; a table that is `fixed` keeps its first rows."""
+"""Words for several statements at once; a table that is `fixed` keeps its first rows."""
 
 KEYS = ("changes", "updated", "rows", "values", "clock", "late_by")
 
 CLOCKS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.INT, Kind.BIGINT, Kind.SMALLINT})
-"""The kinds of columns that may grow."""
+"""The kinds of columns that can be a clock."""
 
 SECONDS: Mapping[str, int] = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """How a table changes.
+    """How a table changes, and which values it holds.
 
-    `statements`: those that it gets, None for all; its first rows are inserted in any case. `updated`: the
-    columns that UPDATE and MERGE may change; None for all. `rows`: the least and the most first rows; None
-    as the profile says. `values`: all that a column may hold, by name; NULL is not among them. `clock`: the
-    column that grows.
+    `statements`: the kinds that it gets after its first rows are inserted; None for all. `updated`: the
+    columns that UPDATE and MERGE may change; None for all. `rows`: least and most first rows; None: as the
+    profile says. `values`: all that a column may hold, by name, without NULL. `clock`: the column that grows.
     """
 
     statements: tuple[str, ...] | None = None
@@ -56,11 +59,11 @@ class Changes:
 
 
 ANY = Changes()
-"""Tables change in all ways, and hold all values, of which nothing is said."""
+"""The changes of a table without a section: by all statements, to all values."""
 
 
 def read_changes(path: Path, script: Script) -> Mapping[str, Changes]:
-    """What the file beside the scripts at a path says, by table; nothing where there is no file.
+    """Returns what the file beside the scripts at a path says, by table; nothing where there is no file.
 
     Raises ScriptError for the first thing in it that cannot be used.
     """
@@ -68,31 +71,32 @@ def read_changes(path: Path, script: Script) -> Mapping[str, Changes]:
     if not file.exists():
         return {}
     try:
-        said = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        sections = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ScriptError(f"{file} cannot be read: {error}") from error
     tables = {base.table.name: base for base in script.tables}
     found = {}
-    for name, about in said.items():
+    for name, section in sections.items():
         if name in script.unfit:
             continue
         if name not in tables:
             raise ScriptError(f"{file}: no script creates a table {name}; there are {', '.join(tables)}")
-        if not isinstance(about, dict):
+        if not isinstance(section, dict):
             raise ScriptError(f"{file}: {name} is no section; write [{name}]")
-        found[name] = _changes(about, tables[name], f"{file}: {name}")
+        found[name] = _changes(section, tables[name], f"{file}: {name}")
     return found
 
 
-def _changes(about: Mapping[str, Any], base: BaseTable, where: str) -> Changes:
-    if strangers := [key for key in about if key not in KEYS]:
-        raise ScriptError(f"{where}: {strangers[0]} is unknown; write one of {', '.join(KEYS)}")
-    statements = _statements(about["changes"], where) if "changes" in about else None
+def _changes(section: Mapping[str, Any], base: BaseTable, where: str) -> Changes:
+    """Returns the changes that a section says. `where`: the file and the table, for messages."""
+    if unknown := [key for key in section if key not in KEYS]:
+        raise ScriptError(f"{where}: {unknown[0]} is unknown; write one of {', '.join(KEYS)}")
+    statements = _statements(section["changes"], where) if "changes" in section else None
     known = {column.name: column.type for column in base.table.columns}
-    updated = about.get("updated")
+    updated = section.get("updated")
     if updated is not None and (not isinstance(updated, list) or not {*map(str, updated)} <= known.keys()):
         raise ScriptError(f"{where}: updated is {updated!r}; write a list of columns, of {', '.join(known)}")
-    rows = about.get("rows")
+    rows = section.get("rows")
     if rows is not None and not (
         isinstance(rows, list)
         and len(rows) == 2
@@ -101,8 +105,8 @@ def _changes(about: Mapping[str, Any], base: BaseTable, where: str) -> Changes:
     ):
         raise ScriptError(f"{where}: rows is {rows!r}; write the least and the most, such as [0, 20]")
     values: dict[str, tuple[Value, ...]] = {}
-    said = about.get("values", {})
-    for name, listed in said.items() if isinstance(said, dict) else [("values", said)]:
+    value_lists = section.get("values", {})
+    for name, listed in value_lists.items() if isinstance(value_lists, dict) else [("values", value_lists)]:
         if name not in known or not isinstance(listed, list) or not listed:
             raise ScriptError(
                 f"{where}: values of {name}: write COLUMN = [..] under [{base.table.name}.values]"
@@ -118,16 +122,17 @@ def _changes(about: Mapping[str, Any], base: BaseTable, where: str) -> Changes:
         updated=None if updated is None else tuple(updated),
         rows=None if rows is None else (rows[0], rows[1]),
         values=values,
-        clock=_clock(about, known, where),
+        clock=_clock(section, known, where),
     )
 
 
-def _clock(about: Mapping[str, Any], known: Mapping[str, SqlType], where: str) -> Clock | None:
-    if "clock" not in about:
-        if "late_by" in about:
+def _clock(section: Mapping[str, Any], known: Mapping[str, SqlType], where: str) -> Clock | None:
+    """Returns the clock of a section, or None. `late_by` becomes days of a DATE, seconds of a time."""
+    if "clock" not in section:
+        if "late_by" in section:
             raise ScriptError(f"{where}: late_by without clock; name the column that grows: clock = COLUMN")
         return None
-    name, late = about["clock"], about.get("late_by", 0)
+    name, late = section["clock"], section.get("late_by", 0)
     if known.get(name, BOOLEAN).kind not in CLOCKS:
         raise ScriptError(f"{where}: clock is {name!r}; write a column of a time or of whole numbers")
     if known[name].kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
@@ -141,12 +146,13 @@ def _clock(about: Mapping[str, Any], known: Mapping[str, SqlType], where: str) -
     return Clock(name, late)
 
 
-def _statements(said: Any, where: str) -> tuple[str, ...]:
-    listed = [said] if isinstance(said, str) else said
+def _statements(value: Any, where: str) -> tuple[str, ...]:
+    """Returns the kinds of statements that `changes` names, in the order of STATEMENTS."""
+    listed = [value] if isinstance(value, str) else value
     statements: set[str] = set()
     for word in listed if isinstance(listed, list) else [listed]:
         if word not in STATEMENTS and word not in WORDS:
             names = ", ".join((*WORDS, *STATEMENTS))
-            raise ScriptError(f"{where}: changes is {said!r}; write a list of these: {names}")
+            raise ScriptError(f"{where}: changes is {value!r}; write a list of these: {names}")
         statements.update(WORDS.get(word, (word,)))
     return tuple(each for each in STATEMENTS if each in statements)

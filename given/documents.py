@@ -1,8 +1,9 @@
 """Parts of documents: where a query takes a value out of a column of type VARIANT, and of which type it is.
 
 `payload:train::int`, `CAST(payload:train AS INT)` and `variant_get(payload, '$.train', 'int')` take the same
-part. To random data each part is a column of its own: it gets the constants that it is compared with,
-and shares its values with what it is joined with. `generators.given.documents` makes documents of them.
+part. To random data each part is a column of its own: it gets the constants that it is compared with, and
+shares its values with what it is joined with. `generators.given.documents` puts documents together from the
+values of their parts.
 """
 
 from __future__ import annotations
@@ -31,12 +32,15 @@ FROM (
   FROM (SELECT CASE json_type({0}) WHEN 'OBJECT' THEN list_sort(json_keys({0})) END AS "$keys")
 )
 """
-"""What they give, for DuckDB: objects show their keys in order, and what is neither has no elements."""
+"""The rows of these functions in DuckDB's SQL; {0}: the document. Objects show their keys in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A part that an expression takes: out of what, by which path, and as which type; None: as a VARIANT."""
+    """A part of a document that an expression takes.
+
+    `document`: the expression that it is taken from. `type`: the type that it is cast to; None: a VARIANT.
+    """
 
     document: exp.Expr
     path: Path
@@ -44,7 +48,7 @@ class Taken:
 
 
 def taken(expr: exp.Expr) -> Taken | None:
-    """Returns the part of a document that an expression is; None for another expression."""
+    """Returns the part of a document that an expression takes; None for another expression."""
     match expr:
         case exp.Paren():
             return taken(expr.this)
@@ -67,7 +71,7 @@ def taken(expr: exp.Expr) -> Taken | None:
 
 
 def type_of(type_: exp.DataType) -> SqlType:
-    """Returns the type that a text of Spark names. Raises WorkloadError: the harness does not have it."""
+    """Returns the harness's type for one of sqlglot. Raises WorkloadError if the harness lacks it."""
     # Lengths are promises of no use here: VARCHAR(10) holds strings.
     text = re.sub(r"VARCHAR\(\d+\)", "STRING", type_.sql("spark"))
     text = re.sub(r"\bDECIMAL\((\d+)\)", r"DECIMAL(\1,0)", text)
@@ -76,7 +80,7 @@ def type_of(type_: exp.DataType) -> SqlType:
 
 
 def drawn_type(part: Taken) -> SqlType:
-    """Returns the type of the values of a part: a text where the harness does not have the type."""
+    """Returns the type of the values drawn for a part: STRING if the harness lacks the part's type."""
     assert part.type is not None
     try:
         return type_of(part.type)
@@ -85,7 +89,7 @@ def drawn_type(part: Taken) -> SqlType:
 
 
 def for_duckdb(expr: exp.Expr) -> exp.Expr:
-    """Returns an expression as DuckDB reads it: what takes a part of a document takes it from JSON."""
+    """Returns a node as DuckDB reads it: parts of documents are taken from JSON. Other nodes stay."""
     match expr:
         case exp.Join() if _explodes(expr.this) == EXPLODED[1]:
             # A row without elements stays.
@@ -108,7 +112,7 @@ def for_duckdb(expr: exp.Expr) -> exp.Expr:
 
 
 def _explodes(expr: exp.Expr) -> str:
-    """Returns which function makes the rows of a LATERAL; empty for another relation."""
+    """Returns the name of the function that makes the rows of a LATERAL; empty for another relation."""
     function = expr.this if isinstance(expr, exp.Lateral) else None
     name = function.name.upper() if isinstance(function, exp.Anonymous) else ""
     return name if name in EXPLODED else ""
@@ -122,6 +126,7 @@ def _steps(path: Path) -> list[exp.Expr]:
 
 
 def _parsed(text: str) -> Path | None:
+    """Returns the path that a text such as `$.stops[0]` names; None if it cannot be read."""
     try:
         return _path(jsonpath.parse(text))
     except SqlglotError:
@@ -129,7 +134,7 @@ def _parsed(text: str) -> Path | None:
 
 
 def _path(path: exp.Expr) -> Path | None:
-    """Returns the keys and the places in arrays that lead to a part; None for a path with a wildcard."""
+    """Returns the keys and the places in arrays that lead to a part; None for a wildcard, or for no step."""
     steps: list[str | int] = []
     for each in path.expressions[1:] if isinstance(path, exp.JSONPath) else ():
         match each:

@@ -1,8 +1,9 @@
-"""What is known of columns of queries: the columns of base tables behind them, and whether they may be NULL.
+"""Facts about the columns of queries: the columns of base tables behind them, and whether they may be NULL.
 
 A *fact* about an output column holds for all contents of the base tables that keep their promises. Facts
 decide which values random rows need, and which goals can be reached at all: a condition over columns that are
-never NULL is never NULL.
+never NULL is never NULL. Of `SELECT id + 1 AS n FROM t`, the fact about n is that it is computed from t.id,
+and may be NULL only if t.id may.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ BaseColumn = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What is known of a column.
+    """What is true of a column, or of an expression, for all contents.
 
     `origin`: the column of a base table whose values it shows as they are; `path`: the aliases under which
-    that table is read, from the query down. `bases`: all those that its values are made of. `nullable`:
-    whether it may be NULL.
+    that table is read, from the query down. `bases`: all base columns that its values are computed from.
+    `nullable`: whether it may be NULL.
     """
 
     origin: BaseColumn | None = None
@@ -40,6 +41,7 @@ class Fact:
 
 
 UNKNOWN = Fact()
+"""The fact about a column of which nothing can be told."""
 
 UNREAD = ("unread",)
 """The path of a part that no definition takes: a document may change though no row of a definition does."""
@@ -56,9 +58,11 @@ MAYBE_NULL = (exp.Anonymous, exp.Nullif, exp.TryCast, exp.Subquery, exp.Lag, exp
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A definition with its columns resolved. `scope`: sqlglot's scopes of `tree`; None where it has none.
+    """A definition with its columns resolved.
 
-    `translated`: what DuckDB is to evaluate, in the form that it can.
+    `tree`: its query with a relation's name before each column. `translated`: the query in the form for
+    DuckDB. `scope`: sqlglot's scopes of `tree`; None where sqlglot could not resolve it. `sources`: the
+    relations that it reads.
     """
 
     written: WrittenDefinition
@@ -71,18 +75,18 @@ class Resolved:
 
 @dataclass(slots=True)
 class Resolver:
-    """Resolves the definitions of a script, upstreams first. `known`: facts about all relations so far."""
+    """The resolver of a script's definitions, upstreams first. `known`: facts about all relations so far."""
 
     script: Script
     known: dict[str, Facts] = field(default_factory=dict)
     types: dict[BaseColumn, SqlType] = field(default_factory=dict)
-    """Of each column of a base table, and of each part of a document that a definition takes."""
+    """The types of the columns of base tables, and of the parts of documents that definitions take."""
     parts: dict[BaseColumn, tuple[str, Path]] = field(default_factory=dict)
-    """Of each part the column that it is a part of, and its path in it."""
+    """By part: the column that it is a part of, and its path in it."""
     exploded: set[tuple[str, str, Path]] = field(default_factory=set)
     """The tables, columns and paths of the parts whose elements become rows."""
     seen: dict[Scope, Facts] = field(default_factory=dict)
-    """Facts of queries: without them a query inside eight others is looked at for each of their columns."""
+    """Facts of queries: else a query inside eight others is visited anew for each of their columns."""
 
     @property
     def bases(self) -> frozenset[str]:
@@ -103,7 +107,7 @@ class Resolver:
             }
 
     def resolve(self, written: WrittenDefinition) -> Resolved:
-        """The definition with its columns resolved; where sqlglot cannot, without scopes and facts."""
+        """Returns the definition with its columns resolved; without scopes and facts if sqlglot cannot."""
         sources = self.sources(written)
         tree, translated = qualified(written.tree, self.known)
         try:
@@ -115,7 +119,7 @@ class Resolver:
         return Resolved(written, tree, translated, scope, facts, sources)
 
     def sources(self, written: WrittenDefinition) -> tuple[str, ...]:
-        """The relations that a definition reads. Raises ScriptError for one that the script does not have."""
+        """Returns the relations that a definition reads. Raises ScriptError for one that the script lacks."""
         ctes = {cte.alias.lower() for cte in written.tree.find_all(exp.CTE)}
         found: dict[str, None] = {}
         for table in written.tree.find_all(exp.Table):
@@ -132,12 +136,13 @@ class Resolver:
         return tuple(found)
 
     def facts(self, scope: Scope) -> Facts:
-        """The facts about the output columns of a query."""
+        """Returns the facts about the output columns of a query."""
         if scope not in self.seen:
             self.seen[scope] = self._facts(scope)
         return self.seen[scope]
 
     def _facts(self, scope: Scope) -> Facts:
+        """Computes the facts about the output columns of a query: of a block, or of a set operation."""
         if scope.set_operation_scopes:
             branches = [list(self.facts(branch).values()) for branch in scope.set_operation_scopes]
             names = self.facts(scope.set_operation_scopes[0])
@@ -153,7 +158,7 @@ class Resolver:
         return {item.alias_or_name: self.fact(item.unalias(), scope) for item in scope.expression.selects}
 
     def fact(self, expr: exp.Expr, scope: Scope) -> Fact:
-        """The fact about an expression in a query."""
+        """Returns the fact about an expression in a query."""
         if isinstance(expr, exp.Column):
             return self._column(expr, scope)
         if isinstance(expr, exp.Paren):
@@ -163,7 +168,7 @@ class Resolver:
         return Fact(bases=self._bases(expr, scope), nullable=self.nullable(expr, scope))
 
     def _bases(self, expr: exp.Expr, scope: Scope) -> frozenset[BaseColumn]:
-        """The columns, and the parts of documents, that an expression is made of."""
+        """Returns the base columns, and the parts of documents, that an expression is computed from."""
         if isinstance(expr, exp.Column):
             return self._column(expr, scope).bases
         if (part := taken(expr)) is not None and (fact := self._part(part, scope)) is not None:
@@ -171,11 +176,12 @@ class Resolver:
         return frozenset[BaseColumn]().union(*(self._bases(each, scope) for each in expr.iter_expressions()))
 
     def _part(self, part: Taken, scope: Scope) -> Fact | None:
-        """The fact about a part of a document of a base table; None where the document is none's."""
+        """Returns the fact about a part of a document of a base table, and notes the part; else None."""
         whole = self.fact(part.document, scope)
         if whole.origin is None or self.types[whole.origin].kind is not Kind.VARIANT:
             return None
         table, name = whole.origin
+        # The document may be a part itself: then the path goes on from there.
         column, above = self.parts.get(whole.origin, (name, ()))
         origin = (table, column + path_text((*above, *part.path)))
         self.parts[origin] = (column, (*above, *part.path))
@@ -184,7 +190,7 @@ class Resolver:
         return Fact(origin, frozenset({origin}), path=whole.path)
 
     def _element(self, exploded: exp.Expr, scope: Scope) -> Fact:
-        """The fact about the column `value` of variant_explode: it shows the first element, and others."""
+        """Returns the fact about the column `value` of variant_explode: that of the array's first element."""
         if not isinstance(exploded, exp.Anonymous) or exploded.name.upper() not in EXPLODED:
             return UNKNOWN
         fact = self._part(Taken(exploded.expressions[0], (0,), None), scope)
@@ -194,16 +200,16 @@ class Resolver:
         self.exploded.add((fact.origin[0], column, path[:-1]))
         return fact
 
-    def parts_of(self, base: BaseTable, said: Container[str]) -> tuple[tuple[DocumentPart, BaseColumn], ...]:
-        """The parts of the documents of a table, each with the name by which it is known here.
+    def parts_of(self, base: BaseTable, whole: Container[str]) -> tuple[tuple[DocumentPart, BaseColumn], ...]:
+        """Returns the parts of the documents of a table, each with the base column that stands for it here.
 
-        They are those that definitions take, for elements that become rows those of a second element too, and
-        one that nothing takes. A part that is a VARIANT is left out where a part of it is there. `said`: the
-        columns that are drawn as a whole.
+        They are the parts that definitions take, the same parts of a second element where elements become
+        rows, and one part that nothing takes. A part of type VARIANT is left out where a part inside it is
+        there. `whole`: the columns whose documents are drawn as a whole.
         """
         found: dict[DocumentPart, BaseColumn] = {}
         for position, each in enumerate(base.table.columns):
-            if each.type.kind is not Kind.VARIANT or each.name in said:
+            if each.type.kind is not Kind.VARIANT or each.name in whole:
                 continue
             table = base.table.name
             known = {
@@ -222,7 +228,7 @@ class Resolver:
         return tuple(found.items())
 
     def nullable(self, expr: exp.Expr, scope: Scope) -> bool:
-        """Whether an expression may be NULL."""
+        """Tells whether an expression may be NULL."""
         match expr:
             case exp.Column():
                 return self._column(expr, scope).nullable
@@ -250,6 +256,7 @@ class Resolver:
                 return any(self.nullable(part, scope) for part in expr.iter_expressions())
 
     def _column(self, column: exp.Column, scope: Scope) -> Fact:
+        """Returns the fact about a column as its query sees it: outer joins may have padded it."""
         select = scope.expression
         fact = self.stored(column, scope)
         if isinstance(select, exp.Select) and column.table in padded(select):
@@ -257,7 +264,7 @@ class Resolver:
         return fact
 
     def stored(self, column: exp.Column, scope: Scope) -> Fact:
-        """The fact about a column as its relation has it, before an outer join may fill it with NULL."""
+        """Returns the fact about a column as its relation has it, before an outer join may pad it."""
         source = scope.sources.get(column.table)
         if source is None or column.table in scope.outer_columns:
             return UNKNOWN
@@ -271,27 +278,27 @@ class Resolver:
 
 
 def _groups(scope: Scope) -> bool:
-    """Whether a query has a group only where it has rows."""
+    """Tells whether a query has a group only where it has rows: it groups by some key."""
     group = scope.expression.args.get("group")
     return group is not None and bool(group.expressions)
 
 
 def padded(select: exp.Select) -> frozenset[str]:
-    """The relations of a FROM clause whose columns an outer join may fill with NULL."""
+    """Returns the relations of a FROM clause whose columns an outer join may pad with NULL."""
     seen = [select.args["from_"].this.alias_or_name] if select.args.get("from_") else []
-    found: set[str] = set()
+    may_be_padded: set[str] = set()
     for join in select.args.get("joins") or ():
         side = (join.side or "").upper()
         if side in ("LEFT", "FULL"):
-            found.add(join.alias_or_name)
+            may_be_padded.add(join.alias_or_name)
         if side in ("RIGHT", "FULL"):
-            found.update(seen)
+            may_be_padded.update(seen)
         seen.append(join.alias_or_name)
-    return frozenset(found)
+    return frozenset(may_be_padded)
 
 
 def in_order(script: Script) -> tuple[list[WrittenDefinition], Mapping[str, str]]:
-    """The definitions, upstreams first, and what is wrong with those that read one another in a circle."""
+    """Returns the definitions, upstreams first, and what is wrong with those that form a circle."""
     written = {definition.name: definition for definition in script.definitions}
     ordered: dict[str, WrittenDefinition] = {}
     circular: dict[str, str] = {}
@@ -314,14 +321,14 @@ def in_order(script: Script) -> tuple[list[WrittenDefinition], Mapping[str, str]
 
 
 def names_in(tree: exp.Expr) -> Iterable[str]:
-    """The relations that a query names, its own CTEs not among them."""
+    """Returns the names of the relations that a query reads, without those of its own CTEs."""
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     names = (table.name.lower() for table in tree.find_all(exp.Table))
     return dict.fromkeys(name for name in names if name and name not in ctes)
 
 
 def always_matched(left: Fact, right: Fact, tables: Mapping[str, BaseTable]) -> bool:
-    """Whether a value of the left column always stands in the right one, where all rows of both are there.
+    """Tells whether each value of the left column stands in the right one, if both relations have all rows.
 
     It does where both show the same column of a base table, and where a foreign key says so.
     """

@@ -1,4 +1,4 @@
-"""How often the tables of a user hold what, and random rows that hold their own values as often."""
+"""Frequencies of values in the tables of a user, and random values that come as often (`--values sample`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workload.types import SqlType, Value, fits
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
-    """How often a column of a user's table is NULL, in percent, and how many rows have its frequent values.
+    """The frequencies of one column of a user's table: NULL in percent, its frequent values in rows.
 
     `shown`: these values may stand in scenarios; else only how often they come is used.
     """
@@ -22,11 +22,11 @@ class Frequencies:
 
 
 Sample = Mapping[str, Mapping[str, Frequencies]]
-"""By table, then by column."""
+"""The frequencies of columns: by table, then by column."""
 
 
 def weighted(domain: ColumnValues, found: Frequencies) -> ColumnValues:
-    """The values with the frequencies of a user's column.
+    """Returns the values with the frequencies of a user's column.
 
     A value that the column holds comes as often as there; the frequencies of its other values, the highest
     first, go to values that it does not hold.
@@ -41,6 +41,6 @@ def weighted(domain: ColumnValues, found: Frequencies) -> ColumnValues:
 
 
 def shown(found: Frequencies | None, type_: SqlType) -> Iterator[Value]:
-    """The values of a user's column that may stand in scenarios."""
+    """Yields the values of a user's column that may stand in scenarios."""
     if found is not None and found.shown:
         yield from (value for value in found.rows if fits(value, type_))

@@ -1,7 +1,8 @@
-"""SQL functions of scripts: each call in a definition is written out, as the expression of the function.
+"""SQL functions of scripts: each call in a definition is replaced by the expression of the function.
 
 So every tier can run the definition, and the judge needs no functions. An argument is cast to the type of its
-parameter, and the value to the type of the function, as Spark does.
+parameter, and the value to the type of the function, as Spark does. With `CREATE FUNCTION twice(x INT)
+RETURNS INT RETURN x * 2`, the call `twice(n)` becomes `CAST((CAST(n AS INT) * 2) AS INT)`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 @dataclass(frozen=True, slots=True)
 class SqlFunction:
-    """A CREATE FUNCTION: name and type of each parameter, the type of the value, and its expression."""
+    """A SQL function: name and type of each parameter, type of the value, and text of its expression."""
 
     name: str
     parameters: tuple[tuple[str, str], ...]
@@ -32,14 +33,14 @@ def function_of(tree: object, text: str, part: Sequence[Token]) -> SqlFunction |
     """
     if not isinstance(tree, exp.Create) or tree.kind != "FUNCTION":
         return None
-    made = tree.this
+    declared = tree.this
     returns = tree.find(exp.ReturnsProperty)
     places = [n for n, token in enumerate(part) if token.text.upper() == "RETURN"]
-    if not isinstance(made, exp.UserDefinedFunction) or returns is None or not places:
+    if not isinstance(declared, exp.UserDefinedFunction) or returns is None or not places:
         return None
-    parameters = [each for each in made.expressions if isinstance(each, exp.ColumnDef) and each.kind]
+    parameters = [each for each in declared.expressions if isinstance(each, exp.ColumnDef) and each.kind]
     return SqlFunction(
-        name=made.this.name.lower(),
+        name=declared.this.name.lower(),
         parameters=tuple((each.name.lower(), each.kind.sql("spark")) for each in parameters if each.kind),
         returns=returns.this.sql("spark"),
         body=text[part[places[0]].end + 1 : part[-1].end + 1].strip(),
@@ -47,9 +48,9 @@ def function_of(tree: object, text: str, part: Sequence[Token]) -> SqlFunction |
 
 
 def written_out(text: str, functions: Mapping[str, SqlFunction]) -> str:
-    """Returns a text with every call of a function as its expression, on the lines where the calls stood.
+    """Returns a text with every call of a function replaced by its expression, on the lines of the calls.
 
-    Raises ValueError: a call has another number of arguments, or functions call each other in a circle.
+    Raises ValueError if a call has a wrong number of arguments, or if functions call each other in a circle.
     """
     for name in functions:
         _ensure_no_circle(name, functions, ())
@@ -71,7 +72,7 @@ def written_out(text: str, functions: Mapping[str, SqlFunction]) -> str:
 
 
 def _calls(tokens: Sequence[Token], functions: Mapping[str, SqlFunction]) -> list[int]:
-    """Returns the places of the names of functions that are called, left to right."""
+    """Returns the places of the tokens that are names of called functions, left to right."""
     return [
         number
         for number, (token, after) in enumerate(pairwise(tokens))
@@ -80,6 +81,7 @@ def _calls(tokens: Sequence[Token], functions: Mapping[str, SqlFunction]) -> lis
 
 
 def _ensure_no_circle(name: str, functions: Mapping[str, SqlFunction], path: tuple[str, ...]) -> None:
+    """Raises ValueError if a function calls itself, directly or not. `path`: the functions that led to it."""
     if name in path:
         raise ValueError(f"functions call each other in a circle: {' -> '.join((*path, name))}")
     tokens = sqlglot.tokenize(functions[name].body, read="spark")
@@ -88,7 +90,7 @@ def _ensure_no_circle(name: str, functions: Mapping[str, SqlFunction], path: tup
 
 
 def _arguments(text: str, tokens: Sequence[Token], opening: int) -> tuple[list[str], int]:
-    """Returns the texts of the arguments, and the place of the closing parenthesis."""
+    """Returns the texts of arguments and the place of the closing parenthesis, given the opening one's."""
     depth, begin, args = 0, tokens[opening].end + 1, list[str]()
     for place in range(opening, len(tokens)):
         kind = tokens[place].token_type
@@ -102,15 +104,17 @@ def _arguments(text: str, tokens: Sequence[Token], opening: int) -> tuple[list[s
 
 
 def _expression(function: SqlFunction, args: Sequence[str]) -> str:
+    """Returns the expression of a call on one line, with the arguments in place of the parameters."""
     values = {
         name: f"CAST({arg} AS {type_})" for (name, type_), arg in zip(function.parameters, args, strict=True)
     }
     body = function.body
     tokens = sqlglot.tokenize(body, read="spark")
+    # From the last token, so that the positions of the others stay right.
     for number, token in reversed([*enumerate(tokens)]):
         before = tokens[number - 1].token_type if number else None
         after = tokens[number + 1].token_type if number + 1 < len(tokens) else None
-        named = token.token_type in (TokenType.VAR, TokenType.IDENTIFIER) and token.text.lower() in values
-        if named and before is not TokenType.DOT and after not in (TokenType.L_PAREN, TokenType.DOT):
+        is_param = token.token_type in (TokenType.VAR, TokenType.IDENTIFIER) and token.text.lower() in values
+        if is_param and before is not TokenType.DOT and after not in (TokenType.L_PAREN, TokenType.DOT):
             body = body[: token.start] + values[token.text.lower()] + body[token.end + 1 :]
     return " ".join(f"CAST(({body}) AS {function.returns})".split("\n"))

@@ -28,20 +28,21 @@ GROWING = frozenset({"insert"})
 """The statements that take no row away. Where tables get no others, rows and groups that go are no goal."""
 
 TRUE_AT: Mapping[type[exp.Expr], int] = {exp.EQ: 0, exp.GTE: 0, exp.LTE: 0, exp.GT: 1, exp.NEQ: 1, exp.LT: 2}
-"""The place among a constant, the value above and the value below of one for which a comparison is TRUE."""
+"""The value for which a comparison with a constant is TRUE: 0 is the constant, 1 the one above, 2 below."""
 
 FALSE_AT: Mapping[type[exp.Expr], int] = {exp.NEQ: 0, exp.GT: 0, exp.LT: 0, exp.EQ: 1, exp.LTE: 1, exp.GTE: 2}
 """The same for FALSE."""
 
 LONGEST_CONDITION = 60
-"""Characters of a condition that a label shows."""
+"""The most characters of a condition that a label shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class GoalFinder:
-    """Finds the goals of one definition.
+    """The search for the goals of one definition.
 
-    `bases`: the base tables behind it, at any depth, with the statements that each gets.
+    `tables`: the base tables of the script, by name. `bases`: the base tables behind the definition, at any
+    depth, with the statements that each gets.
     """
 
     resolver: Resolver
@@ -51,13 +52,14 @@ class GoalFinder:
     bases: Mapping[str, frozenset[str]]
 
     def goals(self) -> tuple[Goal, ...]:
-        """All goals, those of the text first."""
+        """Returns all goals, those of the text first; of goals with the same label only the first."""
         found: dict[str, Goal] = {}
         for goal in (*self._of_text(), *self._of_rows(), *self._of_statements()):
             found.setdefault(goal.label, goal)
         return tuple(found.values())
 
     def _of_text(self) -> Iterator[Goal]:
+        """Yields the goals of all blocks of the definition."""
         if self.definition.scope is None:
             return
         for scope in self.definition.scope.traverse():
@@ -66,6 +68,7 @@ class GoalFinder:
                 yield from self._of_block(scope.expression, scope)
 
     def _of_block(self, select: exp.Select, scope: Scope) -> Iterator[Goal]:
+        """Yields the goals of the joins, the conditions and the CASE expressions of a block."""
         yield from self._joins(select, scope)
         if where := select.args.get("where"):
             for condition in conjuncts(where.this):
@@ -84,7 +87,7 @@ class GoalFinder:
     def _truths(
         self, clause: str, condition: exp.Expr, select: exp.Select, scope: Scope, context: exp.Select
     ) -> Iterator[Goal]:
-        """TRUE and FALSE, and NULL where it may be."""
+        """Yields the goals that a condition over rows of `context` is TRUE, FALSE, and NULL if it may be."""
         label = f"{clause} {shown(condition)} is"
         needs = self._needs(condition, scope, TRUE_AT)
         never = self._never(condition, scope)
@@ -99,7 +102,7 @@ class GoalFinder:
             yield self._goal(f"{label} NULL", condition, probe(unknown, context))
 
     def _never(self, condition: exp.Expr, scope: Scope) -> bool | None:
-        """The answer that a condition cannot have, for what is never NULL; None where it may have each."""
+        """Returns the answer that a condition cannot have, because a value is never NULL; else None."""
         match condition:
             case exp.Paren():
                 return self._never(condition.this, scope)
@@ -112,9 +115,9 @@ class GoalFinder:
                 return None
 
     def _needs(self, condition: exp.Expr, scope: Scope, at: Mapping[type[exp.Expr], int]) -> str:
-        """The value of a column with which its comparison with a constant gives an answer; else nothing.
+        """Returns the value of a column with which a comparison with a constant has an answer; else empty.
 
-        `at`: by comparison which one does: the constant, the value above it or the one below.
+        `at`: TRUE_AT or FALSE_AT. For `price < 5` and TRUE_AT the value is `t.price = 4`.
         """
         if isinstance(condition, exp.Paren):
             return self._needs(condition.this, scope, at)
@@ -131,7 +134,7 @@ class GoalFinder:
         return f"{'.'.join(origin)} = {literal(near[0], type_, Dialect.SPARK)}" if near else ""
 
     def _branches(self, case: exp.Case, select: exp.Select, scope: Scope) -> Iterator[Goal]:
-        """Each branch of a CASE taken, ELSE included."""
+        """Yields the goals that each branch of a CASE is taken, ELSE included."""
         inside = case.find_ancestor(exp.AggFunc) is not None
         context = rows_of(select, filtered=True) if inside or not over_groups(case) else outputs_of(select)
         if not inside and select.args.get("group") and not over_groups(case):
@@ -143,14 +146,15 @@ class GoalFinder:
         ]
         before: list[exp.Expr] = []
         for branch, condition in zip(case.args["ifs"], conditions, strict=True):
-            taken = exp.and_(*before, exp.paren(condition)) if before else condition
+            reached = exp.and_(*before, exp.paren(condition)) if before else condition
             if self._never(condition, scope) is not True:
-                yield self._goal(f"CASE takes WHEN {shown(branch.this)}", branch, probe(taken, context))
+                yield self._goal(f"CASE takes WHEN {shown(branch.this)}", branch, probe(reached, context))
             holds = exp.Is(this=exp.paren(condition.copy()), expression=exp.true())
             before.append(exp.Not(this=exp.paren(holds)))
         yield self._goal("CASE takes ELSE", case, probe(exp.and_(*before), context))
 
     def _joins(self, select: exp.Select, scope: Scope) -> Iterator[Goal]:
+        """Yields the goals that rows of each join match, and that each side has a row without a match."""
         joins: list[exp.Join] = list(select.args.get("joins") or ())
         for number, join in enumerate(joins):
             on = join.args.get("on")
@@ -173,7 +177,7 @@ class GoalFinder:
                 yield self._goal(label, on, lonely(right, left, on))
 
     def _always(self, on: exp.Expr, join: exp.Join, scope: Scope, number: int) -> tuple[bool, bool]:
-        """Whether each left row has a match, and each right one: only one equality can say so."""
+        """Returns whether each left row has a match, and each right one; only one equality can tell so."""
         if not (
             isinstance(on, exp.EQ) and isinstance(on.left, exp.Column) and isinstance(on.right, exp.Column)
         ):
@@ -182,19 +186,19 @@ class GoalFinder:
         # This join fills its right side only where there is no match; joins before it fill the left one.
         left = self.resolver.fact(sides[0], scope) if number else self.resolver.stored(sides[0], scope)
         facts = [left, self.resolver.stored(sides[1], scope)]
-        whole = [self._whole(side, scope) for side in sides]
+        complete = [self._is_base_table(side, scope) for side in sides]
         return (
-            whole[1] and always_matched(facts[0], facts[1], self.tables),
-            whole[0] and number == 0 and always_matched(facts[1], facts[0], self.tables),
+            complete[1] and always_matched(facts[0], facts[1], self.tables),
+            complete[0] and number == 0 and always_matched(facts[1], facts[0], self.tables),
         )
 
-    def _whole(self, side: exp.Column, scope: Scope) -> bool:
-        """Whether a column's relation is a base table, which has all its rows."""
+    def _is_base_table(self, side: exp.Column, scope: Scope) -> bool:
+        """Tells whether a column's relation is a base table, which has all its rows."""
         source = scope.sources.get(side.table)
         return isinstance(source, exp.Table) and source.name.lower() in self.tables
 
     def _of_rows(self) -> Iterator[Goal]:
-        """What should happen to the rows, the groups and the columns of the dynamic table."""
+        """Yields the goals for the rows, the groups and the columns of the dynamic table."""
         tree = self.definition.tree
         grows = all(got <= GROWING for got in self.bases.values())
         items = tree.selects if isinstance(tree, exp.Query) else []
@@ -216,6 +220,7 @@ class GoalFinder:
                 yield Goal(label=kind.value, happening=kind)
 
     def _of_statements(self) -> Iterator[Goal]:
+        """Yields the goals that each base table is changed by each kind of statement that it gets."""
         for table, got in self.bases.items():
             for statement in STATEMENTS:
                 if statement not in got:
@@ -224,13 +229,13 @@ class GoalFinder:
                 yield Goal(label=label, happening=Happening.STATEMENT, table=table, statement=statement)
 
     def _text(self, query: exp.Select) -> str:
-        """The text of a probe, with the CTEs of the definition."""
+        """Returns the text of a probe for DuckDB, with the CTEs of the definition."""
         if (with_ := self.definition.tree.args.get("with_")) is not None:
             query.set("with_", with_.copy())
         return duckdb_text(query)
 
     def _goal(self, label: str, node: exp.Expr, query: exp.Select, needs: str = "") -> Goal:
-        """The goal about a part of the text that a query tells."""
+        """Returns the goal that a query probes. `node`: the part of the text that it is about."""
         lines = (each.meta.get("line") for each in node.walk())
         line = next((each for each in lines if each), None)
         if line is None:
@@ -240,19 +245,20 @@ class GoalFinder:
 
 
 def probe(condition: exp.Expr, context: exp.Select) -> exp.Select:
-    """The query whether a condition holds for some row of a context, a block that has one output for it."""
+    """Returns the query that tells whether a condition holds for some row of a block, the `context`."""
     inner = context.copy()
     inner.set("expressions", [exp.alias_(exp.paren(condition.copy()), "met")])
     return exp.select(exp.func("bool_or", exp.column("met"))).from_(inner.subquery("probed"))
 
 
 def shown(condition: exp.Expr) -> str:
-    """A condition as a label shows it."""
+    """Returns a condition as a label shows it: on one line, and cut off where it is long."""
     text = " ".join(condition.sql("databricks", comments=False).split())
     return text if len(text) <= LONGEST_CONDITION else f"{text[: LONGEST_CONDITION - 3]}..."
 
 
 def _without(select: exp.Select, *clauses: str) -> exp.Select:
+    """Returns a copy of a block without some clauses, and without those that no probe has."""
     block = select.copy()
     for clause in (*clauses, "with_", "distinct", "order", "limit", "offset"):
         block.set(clause, None)
@@ -260,41 +266,41 @@ def _without(select: exp.Select, *clauses: str) -> exp.Select:
 
 
 def rows_of(select: exp.Select, *, filtered: bool = False) -> exp.Select:
-    """A block over the rows of FROM; `filtered`: those that WHERE keeps."""
+    """Returns a block over the rows of FROM; `filtered`: only over those that WHERE keeps."""
     return _without(select, "group", "having", "qualify", "windows", *(() if filtered else ("where",)))
 
 
 def groups_of(select: exp.Select) -> exp.Select:
-    """A block over the groups of another one, those that HAVING drops included."""
+    """Returns a block over the groups of another one, those that HAVING drops included."""
     return _without(select, "having", "qualify")
 
 
 def outputs_of(select: exp.Select) -> exp.Select:
-    """A block over the output rows of another one, those that QUALIFY drops included."""
+    """Returns a block over the output rows of another one, those that QUALIFY drops included."""
     return _without(select, "qualify")
 
 
 def over_groups(expr: exp.Expr) -> bool:
-    """Whether an expression is computed from groups or windows."""
+    """Tells whether an expression is computed from groups or windows."""
     return expr.find(exp.AggFunc, exp.Window) is not None
 
 
 def some_row(block: exp.Select) -> exp.Select:
-    """The query whether a block has a row."""
+    """Returns the query that tells whether a block has a row."""
     block = block.copy()
     block.set("expressions", [exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))])
     return block
 
 
 def lonely(of: exp.Select, others: exp.Select, on: exp.Expr) -> exp.Select:
-    """The query whether a row of one relation has no match in another one."""
+    """Returns the query that tells whether a row of one relation has no match in another one."""
     inner = others.copy()
     inner.set("expressions", [exp.Literal.number(1)])
     return some_row(of).where(exp.not_(exp.Exists(this=inner.where(on.copy()))))
 
 
 def key_outputs(tree: exp.Expr) -> tuple[int, ...]:
-    """The positions of the outputs that name a row: the keys of groups, or all of a DISTINCT."""
+    """Returns the positions of the outputs that identify a row: the keys of groups, or all of a DISTINCT."""
     if not isinstance(tree, exp.Select):
         return ()
     items = tree.selects
@@ -306,7 +312,7 @@ def key_outputs(tree: exp.Expr) -> tuple[int, ...]:
 
 
 def one_row(tree: exp.Expr) -> bool:
-    """Whether a query has one row for any contents: an aggregate without GROUP BY."""
+    """Tells whether a query has one row for any contents: an aggregate without GROUP BY."""
     if not isinstance(tree, exp.Select) or tree.args.get("group") is not None:
         return False
     aggregates: Iterable[exp.AggFunc] = (each for item in tree.selects for each in item.find_all(exp.AggFunc))

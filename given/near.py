@@ -1,4 +1,7 @@
-"""Values near others: those at which a condition on a value changes its answer."""
+"""Values near others: those at which a condition on a value changes its answer.
+
+`n < 5` changes its answer between 4 and 5, so near 5 are 5, 6 and 4 (`around`).
+"""
 
 from __future__ import annotations
 
@@ -16,24 +19,24 @@ LONGEST_TEXT = 100
 EPOCH = dt.datetime.fromisoformat("2024-01-01")
 
 BEGIN_US = int((EPOCH - dt.datetime.fromisoformat("1970-01-01")).total_seconds()) * 1_000_000
-"""When scenarios begin whose definitions read the current time: among the days of the values of columns."""
+"""When scenarios begin whose definitions read the time: among the days of values; microseconds since 1970."""
 
 TICK_US = 7 * 3600 * 1_000_000
-"""The time between two of their steps: so that boundaries of hours and of days are crossed in a scenario."""
+"""The microseconds between two steps of such scenarios, so that they cross boundaries of hours and days."""
 
 MOMENTS_US = tuple(BEGIN_US + ticks * TICK_US for ticks in (0, 4, 8, 13, 20, 30))
-"""The times for which a condition on the current time gives its columns a value: its boundary then."""
+"""The times for which the boundary of a condition on the current time is computed, as values of columns."""
 
 
 def matching(pattern: str) -> tuple[str, ...]:
-    """Texts that a LIKE pattern matches, and some that it does not."""
+    """Returns texts for a LIKE pattern: two that it matches, then others that it mostly does not."""
     least = pattern.replace("%", "").replace("_", "a")
     filled = pattern.replace("%", "x").replace("_", "b")
     return least, filled, f"x{least}", least.swapcase()
 
 
 def joined(separator: str) -> tuple[str, ...]:
-    """Texts that `split` takes apart at a separator, which is a regular expression.
+    """Returns texts that `split` takes apart at a separator, which is a regular expression.
 
     >>> joined(", "), joined(r"\\|")
     (('aa, b', 'aa, '), ('aa|b', 'aa|'))
@@ -43,7 +46,7 @@ def joined(separator: str) -> tuple[str, ...]:
 
 
 def of_length(length: Any) -> tuple[str, ...]:
-    """Texts that are as long as a number says, longer and shorter.
+    """Returns texts that are as long as a number says, longer and shorter.
 
     >>> of_length(2)
     ('aa', 'aaa', 'a')
@@ -54,7 +57,7 @@ def of_length(length: Any) -> tuple[str, ...]:
 
 
 def around(value: Any, type_: SqlType) -> tuple[Value, ...]:
-    """A value as one of a type, with its neighbours; nothing where the type has no such value."""
+    """Returns a value as one of a type, then its neighbours above and below; nothing where it is none."""
     near: list[Any] = []
     try:
         match type_.kind:
@@ -90,7 +93,7 @@ def around(value: Any, type_: SqlType) -> tuple[Value, ...]:
 
 
 def as_datetime(value: Any) -> dt.datetime:
-    """A date, a time or a text of one as a time. Raises ValueError: it is none."""
+    """Returns a date, a time or a text of one as a time without a zone. Raises ValueError for others."""
     if isinstance(value, dt.datetime):
         return value.replace(tzinfo=None)
     if isinstance(value, dt.date):
@@ -101,7 +104,7 @@ def as_datetime(value: Any) -> dt.datetime:
 
 
 def parts(value: Any, type_: SqlType) -> tuple[Value, ...]:
-    """Times whose year or month a number may be, for a condition such as YEAR(day) = 2024."""
+    """Returns times whose year or month a number may be, for a condition such as YEAR(day) = 2024."""
     if type(value) is not int or type_.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
         return ()
     if 1900 <= value <= 2100:

@@ -1,4 +1,9 @@
-"""From scripts to what scenarios are drawn from: `read_definitions` is the one way in."""
+"""The way from scripts to a `Given`, from which scenarios are drawn: `read_definitions`.
+
+Definitions are read upstreams first. An engine says which columns each one has; then it gets values,
+witnesses and goals. A definition that cannot be judged is refused, and so is what reads it. A table that can
+hold no row is taken out of the script, and everything is read again.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +36,14 @@ from workload.wellformed import check_definitions
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What an engine says of a definition: the columns that it has, or why it cannot be read."""
+    """An engine's answer about a definition: the columns that it has, or why it cannot be read."""
 
     columns: tuple[Column, ...] = ()
     reason: str = ""
 
 
 class NothingToJudge(ScriptError):
-    """No dynamic table of the scripts can be judged. `wrong`: why statements cannot be used, by name."""
+    """The error where no dynamic table can be judged. `wrong`: why statements cannot be used, by name."""
 
     def __init__(self, message: str, wrong: Mapping[str, str]) -> None:
         super().__init__(message)
@@ -57,13 +62,13 @@ def read_definitions(
     by_duckdb: bool,
     sample: Sample | None = None,
 ) -> Given:
-    """Tables and definitions of the scripts at a path, with the values and the goals of random data.
+    """Returns the tables and definitions of the scripts at a path, with values and goals for random data.
 
     `connection`: an empty database that evaluates constants and CHECK conditions; tables are created there.
-    `by_duckdb`: DuckDB alone will say what they mean, so one that it cannot read cannot be judged. `sample`:
-    how often the user's own tables have what. What cannot be used is refused, with the file and the line, and
-    so is what reads it. Raises ScriptError where the scripts or the file dvs.toml cannot be read at all, and
-    NothingToJudge where no dynamic table is left.
+    `by_duckdb`: DuckDB alone will say what the definitions mean, so one that it cannot read cannot be judged.
+    `sample`: how often the user's own tables have which values. What cannot be used is refused, with the file
+    and the line, and so is what reads it. Raises ScriptError where the scripts or the file dvs.toml cannot be
+    read at all, and NothingToJudge where no dynamic table is left.
     """
     script = read_scripts(path)
     changes = read_changes(path, script)
@@ -86,11 +91,11 @@ def _given(
     by_duckdb: bool,
     sample: Sample | None,
 ) -> Given:
-    """What the usable part of a script gives. Raises NoRow: a table can hold no row."""
+    """Returns what the usable part of a script gives. Raises NoRow if a table can hold no row."""
     ordered, circular = in_order(script)
     wrong = {each.name: each.wrong for each in script.unfit.values() if each.wrong} | dict(circular)
     resolver = Resolver(script)
-    read = _Read(script, changes, describe, by_duckdb, resolver, Values(resolver, connection), wrong)
+    read = _Definitions(script, changes, describe, by_duckdb, resolver, Values(resolver, connection), wrong)
     for written in ordered:
         if written.name in circular:
             resolver.known[written.name] = {}
@@ -118,8 +123,8 @@ def _given(
     )
 
 
-class _Read:
-    """What the definitions of a script give; they are added in the order in which they read each other.
+class _Definitions:
+    """The definitions of a script, with what each needs in a `Given`; they are added upstreams first.
 
     `known`: the columns of each relation that can be read. `behind`: the base tables below a definition.
     `refused`: why a definition is left out; `wrong`: those of them that the user must correct. `clocked`: a
@@ -185,7 +190,7 @@ class _Read:
             self.goals[written.name] = goals.goals()
 
     def _described(self, resolved: Resolved) -> Described:
-        """The columns of a definition, or why it is refused: by what it reads, the engine, or DuckDB."""
+        """Returns the columns of a definition, or why it is refused: by its sources, the engine or DuckDB."""
         written = resolved.written
         unfit = [self.unfit[name].reason for name in resolved.sources if name in self.unfit]
         unfit += [f"it reads {name}" for name in resolved.sources if name in self.refused]
@@ -199,14 +204,14 @@ class _Read:
 
 
 def frozen_rows(written: WrittenDefinition) -> WrittenDefinition:
-    """The query for the frozen rows of a table, under a name that no table has."""
+    """Returns the query for the frozen rows of a table, under a name that no table has."""
     tree = sqlglot.parse_one(f"SELECT * FROM {written.name} WHERE {written.frozen}", read="databricks")
     assert isinstance(tree, exp.Query)
     return replace(written, name=f"{written.name} frozen", tree=tree)
 
 
 def _ensure_whole(path: Path, tables: Sequence[GivenTable], definitions: Sequence[Definition]) -> None:
-    """Raises ScriptError: a scenario cannot hold all of the tables and definitions together."""
+    """Raises ScriptError if a scenario cannot hold all of the tables and definitions together."""
     whole = Scenario(str(path), tuple(each.table for each in tables), tuple(definitions), ())
     try:
         check_definitions(whole)
@@ -215,7 +220,7 @@ def _ensure_whole(path: Path, tables: Sequence[GivenTable], definitions: Sequenc
 
 
 def _malformed(definition: Definition, known: Mapping[str, tuple[Column, ...]]) -> str:
-    """Why a scenario cannot hold a definition beside those before it; empty where it can."""
+    """Returns why a scenario cannot hold a definition beside those before it; empty if it can."""
     above = tuple(Table(name, columns) for name, columns in known.items())
     try:
         check_definitions(Scenario("", above, (definition,), ()))
@@ -225,7 +230,7 @@ def _malformed(definition: Definition, known: Mapping[str, tuple[Column, ...]]) 
 
 
 def defined(resolved: Resolved, columns: tuple[Column, ...]) -> Definition:
-    """The definition of a scenario: its text in both dialects."""
+    """Returns the definition of a scenario, with its text in both dialects."""
     written = resolved.written
     query = Verbatim(
         text=written.text,
@@ -247,13 +252,13 @@ def defined(resolved: Resolved, columns: tuple[Column, ...]) -> Definition:
 
 
 def _compared(column: Column, resolved: Resolved) -> SqlType:
-    """The type of an output column: an ESTIMATE for a DOUBLE that is calculated, in any order of rows."""
+    """Returns the type of an output column: ESTIMATE for a calculated DOUBLE, whose last bits may differ."""
     shown = resolved.facts.get(column.name, UNKNOWN).origin is not None
     return ESTIMATE if column.type == DOUBLE and not shown else column.type
 
 
 def parents_first(tables: list[GivenTable]) -> tuple[GivenTable, ...]:
-    """The tables, each after those that its foreign keys refer to, as far as there is no circle."""
+    """Returns the tables, each after those that its foreign keys refer to, as far as there is no circle."""
     ordered: list[GivenTable] = []
     remaining = list(tables)
     while remaining:
@@ -271,6 +276,7 @@ def parents_first(tables: list[GivenTable]) -> tuple[GivenTable, ...]:
 
 
 def _nothing(path: Path, script: Script, refused: Mapping[str, str]) -> str:
+    """Returns the message that nothing can be judged: all is refused, or there is no dynamic table."""
     if refused:
         reasons = "; ".join(refused.values())
         return f"no dynamic table can be judged: {reasons}"

@@ -1,4 +1,9 @@
-"""SQL scripts with CREATE TABLE, VIEW, FUNCTION and DYNAMIC TABLE, read into statements and tables."""
+"""The reader of SQL scripts (`read_scripts`) with CREATE TABLE, VIEW, FUNCTION and DYNAMIC TABLE.
+
+sqlglot parses the statements. Then the text is edited, and parsed again: a name of several parts becomes one
+word (`raw.sales` is `raw__sales`), and calls of functions are written out (`given.functions`). A statement
+that cannot be used becomes an `Unfit`, so that the rest of the script is judged.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +29,14 @@ from workload.wellformed import check_definitions
 FORMS = "CREATE TABLE, CREATE VIEW, CREATE FUNCTION or CREATE DYNAMIC TABLE"
 
 PARTS = "__"
-"""Stands between the parts of a name such as raw.sales, which is raw__sales in scenarios and reports."""
+"""The separator between the parts of a name: raw.sales is raw__sales in scenarios and reports."""
 
 
 UNDRAWN = (exp.DataType.Type.INTERVAL, exp.DataType.Type.OBJECT)
 """Types of Spark of which no random values are drawn."""
 
 Foreign = tuple[tuple[str, ...], str, tuple[str, ...]]
-"""A foreign key: its columns, the table that they refer to, and the columns there, which may be left out."""
+"""A foreign key: its columns, the other table, and the columns there (empty: that table's first key)."""
 
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 """The units of a target lag, in seconds."""
@@ -43,7 +48,7 @@ class ScriptError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a statement stands: the file and the line of its first word, counted from 1."""
+    """The place of a statement: the file, and the line of its first word, counted from 1."""
 
     file: Path
     line: int
@@ -54,9 +59,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseTable:
-    """A CREATE TABLE. `checks`: its CHECK conditions. The other fields name columns.
+    """A base table, as a CREATE TABLE describes it.
 
-    `keys`: those of UNIQUE, too. `primary`: that of PRIMARY KEY, of which the engine is told.
+    `keys`: the columns of each PRIMARY KEY and UNIQUE, the primary key first. `required`: the columns that
+    are never NULL. `checks`: the conditions of CHECK. `foreign`: the foreign keys. `primary`: the columns of
+    the PRIMARY KEY, of which the engine may be told; empty without one.
     """
 
     table: Table
@@ -70,10 +77,10 @@ class BaseTable:
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """A statement that cannot be used, by the name that it creates; what reads the name is not judged.
+    """A statement that cannot be used. No definition that reads what it creates is judged.
 
-    `reason`: of those that read it. `wrong`: what is to be corrected, after the file and the line; empty for
-    a table that is right but has a column of a type that no random value has.
+    `name`: what it creates. `reason`: why such a definition is not judged. `wrong`: what the user must
+    correct, with file and line; empty for a correct table that has a column of a type that is not drawn.
     """
 
     name: str
@@ -84,11 +91,11 @@ class Unfit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenDefinition:
-    """A CREATE VIEW or CREATE DYNAMIC TABLE.
+    """A view or dynamic table, as a CREATE VIEW or CREATE DYNAMIC TABLE describes it.
 
-    `text`: the query as it is written, which begins in line `line` of the file. `tree`: sqlglot's reading.
-    `lag`: the target lag in microseconds; None for DOWNSTREAM or without one. `frozen`: the condition of the
-    frozen part; empty without one.
+    `text`: the query as it is written, which begins in line `line` of the file. `tree`: the query as sqlglot
+    parsed it. `view`: True for a view. `lag`: the target lag in microseconds; None for DOWNSTREAM or without
+    one. `frozen`: the condition of the frozen part; empty without one.
     """
 
     name: str
@@ -104,7 +111,7 @@ class WrittenDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The statements of all files, in the order in which they stand.
+    """The statements of all files that can be used, in their order.
 
     `unfit`: those that cannot be used, by the name that they create.
     """
@@ -114,16 +121,16 @@ class Script:
     unfit: Mapping[str, Unfit] = field(default_factory=dict)
 
     def without(self, unfit: Unfit) -> Script:
-        """The script in which a table cannot be used."""
+        """Returns the script with a table moved to the statements that cannot be used."""
         tables = tuple(each for each in self.tables if each.table.name != unfit.name)
         return Script(tables, self.definitions, {**self.unfit, unfit.name: unfit})
 
 
 def read_scripts(path: Path) -> Script:
-    """The statements of a script, or of all scripts in a folder and its sub-folders, by name.
+    """Returns the statements of a script, or of all scripts in a folder and its sub-folders, by file name.
 
-    A statement that creates a name and cannot be used is in `unfit`. Raises ScriptError for what creates no
-    name, and for a name that is created twice.
+    A statement that creates a name and cannot be used is in `unfit`. Raises ScriptError if there is no
+    script, for a statement that cannot be used and creates no name, and for a name that is created twice.
     """
     if not path.exists():
         raise ScriptError(
@@ -144,21 +151,21 @@ def read_scripts(path: Path) -> Script:
                     unfit.append(statement)
                 case WrittenDefinition():
                     definitions.append(statement)
-    known: dict[str, Place] = {}
+    created: dict[str, Place] = {}
     places = [
         *((each.table.name, each.place) for each in tables),
         *((each.name, each.place) for each in unfit),
         *((each.name, each.place) for each in definitions),
     ]
     for name, place in places:
-        if name in known:
-            raise ScriptError(f"{place}: {name} is defined twice, first in {known[name]}; remove one")
-        known[name] = place
+        if name in created:
+            raise ScriptError(f"{place}: {name} is defined twice, first in {created[name]}; remove one")
+        created[name] = place
     return with_foreign_keys(Script(tuple(tables), tuple(definitions), {each.name: each for each in unfit}))
 
 
 def with_foreign_keys(script: Script) -> Script:
-    """The script without tables whose foreign keys name a table, or columns, that it does not have."""
+    """Returns the script without tables whose foreign keys name a table or columns that it does not have."""
     tables = {each.table.name: each for each in script.tables}
     for base in script.tables:
         for key in base.foreign:
@@ -172,15 +179,15 @@ def with_foreign_keys(script: Script) -> Script:
 
 
 def _wrong_key(key: Foreign, tables: Mapping[str, BaseTable], unfit: Mapping[str, Unfit]) -> str:
-    """What is wrong with a foreign key, and what to do; an empty text for nothing."""
+    """Returns what is wrong with a foreign key, and what to do; an empty text if nothing is."""
     names, target, referred = key
     if target in unfit:
         return f"names {target}, which cannot be used; correct that first, or remove the key"
     if target not in tables:
         return f"names {target}, which no script creates; add its CREATE TABLE"
-    known = tables[target]
-    columns = referred or (known.keys[0] if known.keys else ())
-    if len(columns) != len(names) or not {*columns} <= {column.name for column in known.table.columns}:
+    other = tables[target]
+    columns = referred or (other.keys[0] if other.keys else ())
+    if len(columns) != len(names) or not {*columns} <= {column.name for column in other.table.columns}:
         return (
             f"does not fit the columns of {target}; "
             f"write FOREIGN KEY (..) REFERENCES {target} (..) with as many columns"
@@ -189,52 +196,55 @@ def _wrong_key(key: Foreign, tables: Mapping[str, BaseTable], unfit: Mapping[str
 
 
 def unusable(name: str, place: Place, error: ScriptError) -> Unfit:
-    """The statement that creates a name, and cannot be used because of an error."""
+    """Returns the Unfit of a statement that creates a name and cannot be used because of an error."""
     return Unfit(name, place, f"it reads {name}", str(error))
 
 
 def _statements(file: Path) -> Iterator[BaseTable | Unfit | WrittenDefinition]:
+    """Yields the statements of a file. Raises ScriptError for one that cannot be used and creates no name."""
     try:
         # Editors on Windows begin a file with a mark of the byte order.
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ScriptError(f"{file} cannot be read: {error}; scripts are text in UTF-8") from error
-    parts = list(_parts(text, file))
-    read = [(part, tree) for _, part, tree in parts if isinstance(tree, exp.Expr)]
-    if edits := [edit for part, tree in read for edit in _names_of_one_part(tree, part[0].start)]:
+    parts = list(_parsed_statements(text, file))
+    read = [(tokens, tree) for _, tokens, tree in parts if isinstance(tree, exp.Expr)]
+    if edits := [edit for tokens, tree in read for edit in _edits_of_names(tree, tokens[0].start)]:
+        # From the end, so that earlier positions stay right; line breaks stay, so that line numbers do.
         for start, end, new in sorted(edits, reverse=True):
             text = text[:start] + new + "\n" * text.count("\n", start, end) + text[end:]
-        parts = list(_parts(text, file))
-    functions = [function_of(tree, text, part) for _, part, tree in parts]
+        parts = list(_parsed_statements(text, file))
+    functions = [function_of(tree, text, tokens) for _, tokens, tree in parts]
     if any(functions):
-        text, kept = _without_functions(text, [part for _, part, _ in parts], functions)
+        text, by_name = _without_functions(text, [tokens for _, tokens, _ in parts], functions)
         try:
-            text = written_out(text, kept)
+            text = written_out(text, by_name)
         except ValueError as error:
             raise ScriptError(f"{file}: {error}; correct the script") from error
-        parts = list(_parts(text, file))
-    for place, part, tree in parts:
+        parts = list(_parsed_statements(text, file))
+    for place, tokens, tree in parts:
         try:
-            yield _statement(tree, text, part, place)
+            yield _statement(tree, text, tokens, place)
         except ScriptError as error:
-            name = _created(part)
+            name = _created(tokens)
             if not name:
                 raise
             yield unusable(name, place, error)
 
 
 def _statement(
-    tree: exp.Expr | ScriptError, text: str, part: list[Token], place: Place
+    tree: exp.Expr | ScriptError, text: str, tokens: list[Token], place: Place
 ) -> BaseTable | Unfit | WrittenDefinition:
+    """Returns what a statement creates. Raises ScriptError for a statement that a script may not hold."""
     if isinstance(tree, ScriptError):
         raise tree
-    written = text[part[0].start : part[-1].end + 1]
+    written = text[tokens[0].start : tokens[-1].end + 1]
     if isinstance(tree, exp.Create) and tree.kind == "FUNCTION":
         raise ScriptError(f"{place}: write CREATE FUNCTION f(x TYPE, ..) RETURNS TYPE RETURN expression")
     if not isinstance(tree, exp.Create) or tree.kind not in ("TABLE", "VIEW"):
         raise ScriptError(f"{place}: {_opening(written)} is none of {FORMS}; remove the statement")
     if tree.kind == "VIEW" or _is_dynamic(tree):
-        return _definition(tree, text, part, place)
+        return _definition(tree, text, tokens, place)
     if isinstance(tree.this, exp.Schema) and tree.expression is None:
         return _table(tree, place)
     raise ScriptError(
@@ -243,15 +253,15 @@ def _statement(
     )
 
 
-def _created(part: Sequence[Token]) -> str:
-    """The name that a CREATE TABLE or CREATE VIEW creates, as far as its words tell; else an empty text."""
-    words = [token.text.upper() for token in part]
+def _created(tokens: Sequence[Token]) -> str:
+    """Returns the name that a CREATE TABLE or CREATE VIEW creates, read off its words; else an empty text."""
+    words = [token.text.upper() for token in tokens]
     kind = next((n for n, word in enumerate(words[:5]) if word in ("TABLE", "VIEW")), None)
     if words[0] != "CREATE" or kind is None:
         return ""
     begin = kind + (4 if words[kind + 1 : kind + 4] == ["IF", "NOT", "EXISTS"] else 1)
-    parts = [token.text.lower() for token in part[begin : begin + 1]]
-    for dot, name in zip(part[begin + 1 :: 2], part[begin + 2 :: 2], strict=False):
+    parts = [token.text.lower() for token in tokens[begin : begin + 1]]
+    for dot, name in zip(tokens[begin + 1 :: 2], tokens[begin + 2 :: 2], strict=False):
         if dot.token_type is not TokenType.DOT:
             break
         parts.append(name.text.lower())
@@ -262,38 +272,38 @@ def _without_functions(
     text: str, parts: Sequence[Sequence[Token]], functions: Sequence[SqlFunction | None]
 ) -> tuple[str, Mapping[str, SqlFunction]]:
     """Returns a script with blanks for its CREATE FUNCTION statements, and the functions by name."""
-    kept: dict[str, SqlFunction] = {}
+    by_name: dict[str, SqlFunction] = {}
     for part, function in zip(parts, functions, strict=True):
         if function is not None:
-            kept[function.name] = function
+            by_name[function.name] = function
             start, end = part[0].start, part[-1].end + 1
             blank = "".join(each if each == "\n" else " " for each in text[start:end])
             text = text[:start] + blank + text[end:]
-    return text, kept
+    return text, by_name
 
 
-def _parts(text: str, file: Path) -> Iterator[tuple[Place, list[Token], exp.Expr | ScriptError]]:
-    """Each statement: where it stands, its tokens, and what sqlglot reads in it, or why it cannot."""
+def _parsed_statements(text: str, file: Path) -> Iterator[tuple[Place, list[Token], exp.Expr | ScriptError]]:
+    """Yields each statement: its place, its tokens, and its tree, or the error if sqlglot cannot parse it."""
     try:
         tokens = sqlglot.tokenize(text, read="spark")
     except SqlglotError as error:
         raise ScriptError(f"{file} cannot be read: {_short(error)}") from error
-    for part in _split(tokens):
-        place = Place(file, part[0].line)
+    for statement in _split(tokens):
+        place = Place(file, statement[0].line)
         try:
-            yield place, part, _parsed(text[part[0].start : part[-1].end + 1], place)
+            yield place, statement, _parsed(text[statement[0].start : statement[-1].end + 1], place)
         except ScriptError as error:
-            yield place, part, error
+            yield place, statement, error
 
 
 Edit = tuple[int, int, str]
-"""The first character of a text to replace, the one behind the last, and what stands there instead."""
+"""An edit of a text: the first character to replace, the one behind the last, and the new characters."""
 
 
-def _names_of_one_part(tree: exp.Expr, begin: int) -> Iterator[Edit]:
-    """What makes `FROM raw__sales AS sales` of `FROM raw.sales`: relations of a scenario have one word.
+def _edits_of_names(tree: exp.Expr, begin: int) -> Iterator[Edit]:
+    """Yields the edits that make `FROM raw__sales AS sales` of `FROM raw.sales`.
 
-    `begin`: where the statement begins in the text.
+    Relations of a scenario have names of one part. `begin`: where the statement begins in the text.
     """
     tables = [
         table
@@ -308,28 +318,30 @@ def _names_of_one_part(tree: exp.Expr, begin: int) -> Iterator[Edit]:
             alias = f" AS {names[-1].sql('databricks')}" if bare else ""
             name = PARTS.join(re.sub(r"\W", "_", part.name.lower()) for part in names)
             yield begin + names[0].meta["start"], begin + names[-1].meta["end"] + 1, name + alias
+    # raw.sales.amount becomes sales.amount, by the alias that the relation has now.
     for column in tree.find_all(exp.Column):
         names = column.parts
         for length in range(2, len(names)):
-            known = tuple(part.name.lower() for part in names[:length]) in qualified
-            if known and all("start" in part.meta for part in names[:length]):
+            is_qualified = tuple(part.name.lower() for part in names[:length]) in qualified
+            if is_qualified and all("start" in part.meta for part in names[:length]):
                 yield begin + names[0].meta["start"], begin + names[length - 1].meta["start"], ""
 
 
 def _split(tokens: Iterable[Token]) -> Iterator[list[Token]]:
-    part: list[Token] = []
+    statement: list[Token] = []
     for token in tokens:
         if token.token_type is TokenType.SEMICOLON:
-            if part:
-                yield part
-            part = []
+            if statement:
+                yield statement
+            statement = []
         else:
-            part.append(token)
-    if part:
-        yield part
+            statement.append(token)
+    if statement:
+        yield statement
 
 
 def _parsed(text: str, place: Place) -> exp.Expr:
+    """Returns the tree of a statement. Raises ScriptError, with the line, if sqlglot cannot read it."""
     try:
         tree = sqlglot.parse_one(text, read="databricks")
     except SqlglotError as error:
@@ -363,7 +375,8 @@ def _name(table: exp.Expr, place: Place) -> str:
     return table.name.lower()
 
 
-def _definition(tree: exp.Create, text: str, part: list[Token], place: Place) -> WrittenDefinition:
+def _definition(tree: exp.Create, text: str, tokens: list[Token], place: Place) -> WrittenDefinition:
+    """Returns the definition that a statement creates. Raises ScriptError for what it may not have."""
     target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     name = _name(target, place)
     if isinstance(tree.this, exp.Schema):
@@ -371,7 +384,7 @@ def _definition(tree: exp.Create, text: str, part: list[Token], place: Place) ->
     query = tree.expression
     if not isinstance(query, exp.Query):
         raise ScriptError(f"{place}: {name} has no query; write AS SELECT ..")
-    start = _after_as(part)
+    start = _after_as(tokens)
     mode, lag, frozen = RefreshMode.AUTO, None, ""
     for each in tree.args["properties"].expressions if tree.args.get("properties") else ():
         match each:
@@ -392,8 +405,8 @@ def _definition(tree: exp.Create, text: str, part: list[Token], place: Place) ->
     return WrittenDefinition(
         name=name,
         place=place,
-        text=text[part[start].start : part[-1].end + 1],
-        line=part[start].line,
+        text=text[tokens[start].start : tokens[-1].end + 1],
+        line=tokens[start].line,
         tree=query,
         view=tree.kind == "VIEW",
         mode=mode,
@@ -402,10 +415,10 @@ def _definition(tree: exp.Create, text: str, part: list[Token], place: Place) ->
     )
 
 
-def _after_as(part: list[Token]) -> int:
-    """The number of the token with which the query begins: the one after the first AS outside parentheses."""
+def _after_as(tokens: list[Token]) -> int:
+    """Returns the number of the first token of the query: the one after the first AS outside parentheses."""
     depth = 0
-    for number, token in enumerate(part):
+    for number, token in enumerate(tokens):
         depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
         if token.token_type is TokenType.ALIAS and not depth:
             return number + 1
@@ -433,6 +446,7 @@ def _condition(value: exp.Expr, place: Place) -> str:
 
 
 def _lag(value: exp.Expr, place: Place) -> int | None:
+    """Returns the target lag in microseconds; None for DOWNSTREAM."""
     if value.name.upper() == "DOWNSTREAM":
         return None
     found = re.fullmatch(r"\s*(\d+)\s+(second|minute|hour|day)s?\s*", value.name.lower())
@@ -452,7 +466,7 @@ class _Promises:
     foreign: list[Foreign] = field(default_factory=list)
 
     def add(self, constraint: Any, of: tuple[str, ...], table: str, place: Place) -> None:
-        """Adds a constraint; `of`: the column that it stands beside. Raises ScriptError."""
+        """Adds a constraint; `of`: the column that it stands beside. Raises ScriptError for other kinds."""
         match constraint:
             case exp.PrimaryKeyColumnConstraint() | exp.PrimaryKey():
                 self.primary = of or _names(constraint.expressions)
@@ -478,6 +492,7 @@ class _Promises:
 
 
 def _table(tree: exp.Create, place: Place) -> BaseTable | Unfit:
+    """Returns the table that a statement creates; an Unfit if it has a column of a type that is not drawn."""
     name = _name(tree.this.this, place)
     columns: list[Column] = []
     promises = _Promises()
@@ -508,20 +523,20 @@ def _table(tree: exp.Create, place: Place) -> BaseTable | Unfit:
 
 
 def _wrong_table(table: Table, promises: _Promises) -> str:
-    """What is wrong with the columns of a table, or with those that its promises name; else an empty text."""
+    """Returns what is wrong with a table's columns, or those that its promises name; empty if nothing is."""
     names = [column.name for column in table.columns]
     if not names:
         return f"table {table.name} has no columns; write CREATE TABLE {table.name} (a INT)"
     if twice := next((each for each in names if names.count(each) > 1), None):
         return f"table {table.name} has the column {twice} twice; rename one"
-    for used in (*promises.keys, *(key for key, _, _ in promises.foreign)):
-        if others := sorted({*used}.difference(names)):
-            return f"table {table.name} has no column {others[0]}, which a key names"
+    for key_columns in (*promises.keys, *(key for key, _, _ in promises.foreign)):
+        if unknown := sorted({*key_columns}.difference(names)):
+            return f"table {table.name} has no column {unknown[0]}, which a key names"
     for check in promises.checks:
-        if others := sorted({each.name.lower() for each in check.find_all(exp.Column)}.difference(names)):
-            return f"table {table.name} has no column {others[0]}, which a CHECK names"
+        if unknown := sorted({each.name.lower() for each in check.find_all(exp.Column)}.difference(names)):
+            return f"table {table.name} has no column {unknown[0]}, which a CHECK names"
     try:
-        # Else no definition could stand beside the table.
+        # No definition could stand beside a table whose name or columns a scenario refuses.
         check_definitions(Scenario(table.name, (table,), (), ()))
     except WorkloadError as error:
         return str(error)
@@ -533,7 +548,7 @@ def _names(parts: Iterable[exp.Expr]) -> tuple[str, ...]:
 
 
 def _referred(reference: exp.Expr) -> tuple[str, tuple[str, ...]]:
-    """The table of a REFERENCES, and its columns, which may be left out."""
+    """Returns the table of a REFERENCES, and its columns; no columns if they are left out."""
     target = reference.this
     if isinstance(target, exp.Schema):
         return target.this.name.lower(), _names(target.expressions)
@@ -541,6 +556,7 @@ def _referred(reference: exp.Expr) -> tuple[str, tuple[str, ...]]:
 
 
 def _type(column: exp.ColumnDef, place: Place) -> SqlType:
+    """Returns the type of a column. Raises ScriptError if no table here can have it."""
     if column.kind is None:
         raise ScriptError(f"{place}: column {column.name} has no type")
     if column.kind.is_type(exp.DataType.Type.CHAR, exp.DataType.Type.NCHAR):

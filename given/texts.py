@@ -1,8 +1,8 @@
-"""What a failure needs of the texts of definitions: smaller texts, and the operators in them.
+"""Texts of given definitions in failures: smaller texts to shrink to, and the operators in a text.
 
 A smaller text has a condition, a join, a column or a clause less. No cut changes the type of a column that
-stays, for the types are not asked for again: sides of UNION and branches of CASE are left alone. A text that
-no longer means anything is refused by whoever judges it.
+stays, for the types are not asked for again: sides of UNION and branches of CASE are left alone. A cut may
+leave a text without meaning; whoever judges it refuses it.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ from workload.query import Derived, Named, Verbatim
 from workload.scope import Catalog
 
 Edit = Callable[[exp.Expr], object]
-"""Takes a part from a node, in place."""
+"""A function that takes a part away from a node of sqlglot, in place."""
 
 
 def smaller_texts(query: Verbatim, known: Catalog, *, columns: bool) -> Iterator[Verbatim]:
-    """The query with one part less, once for each part, from the outside in.
+    """Yields the query with one part less, once for each part, from the outside in.
 
-    `columns`: whether an output column may go, because nothing else reads the table.
+    `known`: the columns of the relations that it may read. `columns`: whether an output column may go,
+    because nothing else reads the table.
     """
     try:
         tree = sqlglot.parse_one(query.text, read="databricks")
     except SqlglotError:
         return
     names = {name: [column.name for column in of] for name, of in known.items()}
-    # Behind a star the columns of a relation are the query's own: none may go, nor may a relation.
+    # A star shows all columns of its relations, so no column may go, and no relation.
     starred = any(block.is_star for block in tree.find_all(exp.Select))
     for number, node in enumerate(tree.walk()):
         for edit in _edits(node, names, starred):
@@ -47,7 +48,7 @@ def smaller_texts(query: Verbatim, known: Catalog, *, columns: bool) -> Iterator
 
 
 def operators_in(text: str) -> list[Operator]:
-    """The operators of a text, each as often as it occurs; none of a text that sqlglot cannot read."""
+    """Returns the operators of a text, each as often as it occurs; none if sqlglot cannot read the text."""
     try:
         tree = sqlglot.parse_one(text, read="databricks")
     except SqlglotError:
@@ -64,10 +65,11 @@ OPERATOR_OF_CLASS: Mapping[type[exp.Expr], Operator] = {
     exp.Explode: Operator.EXPLODE,
     exp.Posexplode: Operator.EXPLODE,
 }
-"""The operators that a node of sqlglot is, whatever stands in it."""
+"""The operator of the nodes of a class, for classes whose nodes are one operator whatever they hold."""
 
 
 def _operators(node: exp.Expr) -> Iterator[Operator]:
+    """Yields the operators of one node, without those of the nodes below it."""
     if type(node) in OPERATOR_OF_CLASS:
         yield OPERATOR_OF_CLASS[type(node)]
     match node:
@@ -82,7 +84,7 @@ def _operators(node: exp.Expr) -> Iterator[Operator]:
         case exp.Group():
             several = node.find(exp.Rollup, exp.Cube, exp.GroupingSets)
             yield Operator.GROUPING_SETS if several else Operator.GROUPED_AGGREGATION
-        case exp.Select() if not node.args.get("group") and any(map(_aggregates, node.selects)):
+        case exp.Select() if not node.args.get("group") and any(map(_has_aggregate, node.selects)):
             yield Operator.SCALAR_AGGREGATION
         case exp.Distinct() if isinstance(node.parent, exp.Select):
             yield Operator.DISTINCT
@@ -90,8 +92,8 @@ def _operators(node: exp.Expr) -> Iterator[Operator]:
             return
 
 
-def _aggregates(item: exp.Expr) -> bool:
-    """Whether an item has an aggregate of its own block, and no window's."""
+def _has_aggregate(item: exp.Expr) -> bool:
+    """Tells whether an item has an aggregate of its own block, and not only of a window or a subquery."""
     stops = (exp.Window, exp.Subquery)
     return any(
         isinstance(each, exp.AggFunc) for each in item.walk(prune=lambda each: isinstance(each, stops))
@@ -101,7 +103,7 @@ def _aggregates(item: exp.Expr) -> bool:
 def _edited(
     query: Verbatim, tree: exp.Expr, edit: Edit, names: Mapping[str, Sequence[str]]
 ) -> Iterator[Verbatim]:
-    """Yields the query with the text that an edit leaves, where it can be read again."""
+    """Yields the query with the text that an edit leaves, if that can be parsed again."""
     cut = tree.copy()
     edit(cut)
     with suppress(SqlglotError):
@@ -117,11 +119,12 @@ def _name(source: Named | Derived) -> str:
 
 
 def _at(number: int, edit: Edit, tree: exp.Expr) -> None:
+    """Applies an edit to one node of a tree; `number`: its place in the order of `walk`."""
     edit(list(tree.walk())[number])
 
 
 def _edits(node: exp.Expr, names: Mapping[str, Sequence[str]], starred: bool) -> Iterator[Edit]:
-    """What may be taken from a node. `starred`: some block of the text has a star."""
+    """Yields the edits that a node allows. `starred`: some block of the text has a star."""
     match node:
         case exp.Where() | exp.Having() | exp.Qualify():
             yield lambda clause: clause.pop()
@@ -141,6 +144,7 @@ def _edits(node: exp.Expr, names: Mapping[str, Sequence[str]], starred: bool) ->
 
 
 def _edits_of_block(select: exp.Select, names: Mapping[str, Sequence[str]], starred: bool) -> Iterator[Edit]:
+    """Yields the edits that take a join, DISTINCT, ORDER BY, or a column of a sub-select."""
     for place, join in enumerate(select.args.get("joins") or ()):
         # A column that USING or NATURAL merges has the type in which both sides meet.
         if starred or join.args.get("using") or join.method:
@@ -150,6 +154,7 @@ def _edits_of_block(select: exp.Select, names: Mapping[str, Sequence[str]], star
         yield lambda block: block.set("distinct", None)
     if select.args.get("order") and not select.args.get("limit"):
         yield lambda block: block.set("order", None)
+    # Columns of the whole query have names and types outside the text: `smaller_texts` takes these.
     if select.parent is not None and not starred:
         for place in range(len(select.expressions) if len(select.expressions) > 1 else 0):
             yield partial(_drop, "expressions", place)
@@ -178,6 +183,7 @@ def _drop_join(place: int, columns: Sequence[str], select: exp.Expr) -> None:
 
 
 def _reads(condition: exp.Expr, alias: str, columns: Sequence[str]) -> bool:
+    """Tells whether a condition reads a relation: by its alias, or by one of its columns without an alias."""
     return any(
         column.table == alias if column.table else column.name.lower() in columns
         for column in condition.find_all(exp.Column)

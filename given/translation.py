@@ -1,7 +1,7 @@
-"""Texts of Spark's SQL, as sqlglot reads them, in DuckDB's SQL: a second opinion on what they mean.
+"""The translation of queries from Spark's SQL to DuckDB's, so that a second engine can say what they mean.
 
-sqlglot translates the words. What differs in meaning, and is known, is added here; where a difference
-remains, the campaign says that two engines differ, and blames neither.
+sqlglot translates the words. Known differences in meaning are handled here. Where another difference remains,
+the campaign says that two engines differ, and blames neither.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from given.documents import for_duckdb
 
 
 def qualified(tree: exp.Expr, columns: Mapping[str, Iterable[str]]) -> tuple[exp.Expr, exp.Expr]:
-    """The query with a relation's name before each column, and the form of it that DuckDB can evaluate.
+    """Returns the query with a relation's name before each column, and its form for DuckDB.
 
-    `columns`: those of the relations, by name. Both are `tree` itself where sqlglot cannot resolve it.
+    Where comma joins became JOIN .. ON, both are that one tree; else DuckDB gets `tree` as it was. Where
+    sqlglot cannot resolve the columns, both are `tree`. `columns`: the columns of the relations, by name.
     """
     schema: dict[str, object] = {name: dict.fromkeys(of, "STRING") for name, of in columns.items()}
     try:
@@ -36,22 +37,23 @@ def qualified(tree: exp.Expr, columns: Mapping[str, Iterable[str]]) -> tuple[exp
 
 
 def duckdb_text(tree: exp.Expr) -> str:
-    """The text of a query or an expression for DuckDB."""
+    """Returns the text of a query or an expression for DuckDB."""
     translated = tree.transform(for_duckdb)
     for select in translated.find_all(exp.Select):
         group = select.args.get("group")
         if group is not None and group.find(exp.Rollup, exp.Cube, exp.GroupingSets):
-            # In Spark the set of no keys has no row over no rows.
+            # Without input rows Spark gives no row for the empty grouping set, and DuckDB gives one. Every
+            # other group has input rows, so that the condition keeps it.
             some = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
             select.having(some, copy=False)
     for counted in list(translated.find_all(exp.CountIf)):
-        # DuckDB's COUNT_IF of nothing but NULL is NULL, and Spark's is 0.
+        # Over NULLs alone, COUNT_IF is NULL in DuckDB and 0 in Spark.
         counted.replace(exp.Count(this=exp.Case().when(counted.this.copy(), exp.Literal.number(1))))
     return translated.sql("duckdb", comments=False)
 
 
 def join_listed_relations(tree: exp.Expr) -> bool:
-    """Writes `FROM a, b WHERE a.k = b.k` as `FROM a JOIN b ON a.k = b.k`, in place; says whether it did.
+    """Rewrites `FROM a, b WHERE a.k = b.k` as `FROM a JOIN b ON a.k = b.k`, in place; returns whether it did.
 
     The oracle's DuckDB has no optimizer: it would make all pairs of rows first, and of eight relations with
     twenty rows each that is 25 billion. `tree` has a relation's name before each column.
@@ -65,12 +67,12 @@ def join_listed_relations(tree: exp.Expr) -> bool:
 
 
 def _is_listed(join: exp.Join) -> bool:
-    """Whether a relation stands behind a comma or a CROSS JOIN."""
+    """Tells whether a relation is joined by a comma or a CROSS JOIN."""
     return not (join.args.get("on") or join.args.get("using") or join.side or join.method)
 
 
 def _keeps_left(join: exp.Join) -> bool:
-    """Whether a join does the same with fewer rows at its left, so that a condition may move below it."""
+    """Tells whether filtering the left rows before a join gives the same result as filtering after it."""
     source = join.this
     if isinstance(source, exp.Lateral | exp.Unnest) or (
         isinstance(source, exp.Subquery) and join.find(exp.Lateral)
@@ -80,42 +82,42 @@ def _keeps_left(join: exp.Join) -> bool:
 
 
 def _join(select: exp.Select, joins: Sequence[exp.Join]) -> bool:
-    """Moves conditions that compare two relations to where the second of them is joined."""
+    """Moves conditions on two relations to where the second is joined; returns whether it moved any."""
     where, first = select.args.get("where"), select.args["from_"].this.alias_or_name
     names = {first, *(join.alias_or_name for join in joins)}
     remaining = list(conjuncts(where.this)) if where is not None else []
-    linking = [(each, _linked(each)) for each in remaining]
-    links = [(each, used) for each, used in linking if len(used) > 1 and used <= names]
+    conditions = [(each, _compared_relations(each)) for each in remaining]
+    unused = [(each, read) for each, read in conditions if len(read) > 1 and read <= names]
     ordered: list[exp.Join] = []
     placed, waiting = {first}, list(joins)
-    # Only a list of commas may be read in another order: what other joins see stands before them, and a *
-    # that could not be resolved gives the columns in the order of the list.
-    free = all(_is_listed(join) for join in joins) and not select.is_star
+    # Only a pure list of commas may be reordered: the ON of another join sees what stands before it, and an
+    # unresolved * gives the columns in the order of the list.
+    may_reorder = all(_is_listed(join) for join in joins) and not select.is_star
     while waiting:
-        met = [
+        reachable = [
             join
             for join in waiting
-            if any(join.alias_or_name in used and used <= {*placed, join.alias_or_name} for _, used in links)
+            if any(join.alias_or_name in read and read <= {*placed, join.alias_or_name} for _, read in unused)
         ]
-        join = met[0] if free and met else waiting[0]
+        join = reachable[0] if may_reorder and reachable else waiting[0]
         waiting.remove(join)
         placed.add(join.alias_or_name)
         ordered.append(join)
-        here = [(each, used) for each, used in links if used <= placed] if _is_listed(join) else []
-        if here:
-            join.set("on", exp.and_(*(each for each, _ in here), copy=False))
+        ready = [(each, read) for each, read in unused if read <= placed] if _is_listed(join) else []
+        if ready:
+            join.set("on", exp.and_(*(each for each, _ in ready), copy=False))
             join.set("kind", "INNER")
-            links = [pair for pair in links if pair not in here]
-            remaining = [each for each in remaining if all(each is not moved for moved, _ in here)]
-    moved = where is not None and len(remaining) < len(linking)
-    if moved:
+            unused = [pair for pair in unused if pair not in ready]
+            remaining = [each for each in remaining if all(each is not condition for condition, _ in ready)]
+    changed = where is not None and len(remaining) < len(conditions)
+    if changed:
         select.set("joins", ordered)
         select.set("where", exp.Where(this=exp.and_(*remaining, copy=False)) if remaining else None)
-    return moved
+    return changed
 
 
-def _linked(condition: exp.Expr) -> set[str]:
-    """The relations of an equality of two columns; none for another condition."""
+def _compared_relations(condition: exp.Expr) -> set[str]:
+    """Returns the relations that an equality of two columns compares; empty for other conditions."""
     if not isinstance(condition, exp.EQ):
         return set()
     sides = (condition.left, condition.right)
@@ -124,7 +126,7 @@ def _linked(condition: exp.Expr) -> set[str]:
 
 
 def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """The conditions that AND connects."""
+    """Yields the conditions that AND connects."""
     match condition:
         case exp.And():
             yield from conjuncts(condition.left)

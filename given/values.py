@@ -1,7 +1,8 @@
 """The values that random rows over a script are made of: those at which its conditions change their answer.
 
-A column gets each constant that it is compared with, its neighbours, and texts that do and do not match its
-LIKE patterns. Columns that are compared with one another share their values, so that joins meet and miss.
+A column gets each constant that it is compared with, its neighbours (for `n < 5` these are 5, 6 and 4), and
+texts that do and do not match its LIKE patterns. Columns that are compared with one another share their
+values, so that joins meet and miss.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from workload.types import BITS, NESTED, Kind, Row, SqlType, Value, fits
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 
 IDENTIFYING = frozenset(Kind) - NESTED - {Kind.FLOAT, Kind.DOUBLE}
-"""The types of columns that a primary key may have of which an engine is told."""
+"""The kinds of the columns of a primary key of which an engine may be told."""
 
 MOST_VALUES = 24
 """The most values of a column; with more of them rows would seldom meet."""
@@ -60,7 +61,7 @@ PLAIN: Mapping[Kind, tuple[Value, ...]] = {
 
 
 class NoRow(ScriptError):
-    """A table can hold no row: its CHECK conditions, or the values that are given for it, allow none."""
+    """The error for a table that can hold no row: its CHECKs, or the values given for it, allow none."""
 
     def __init__(self, base: BaseTable, message: str) -> None:
         super().__init__(f"{base.place}: {message}")
@@ -68,7 +69,7 @@ class NoRow(ScriptError):
 
 
 def plain(type_: SqlType) -> tuple[Value, ...]:
-    """Values of a type for a column that is compared with nothing."""
+    """Returns values of a type for a column that is compared with nothing."""
     match type_.kind:
         case kind if kind in BITS:
             return (0, 1, 2, 3, -1)
@@ -90,7 +91,12 @@ def plain(type_: SqlType) -> tuple[Value, ...]:
 
 @dataclass(slots=True)
 class Values:
-    """Collects the values of all base columns of a script."""
+    """The values of all base columns of a script, collected from its definitions and CHECK conditions.
+
+    `found`: what each column, or part of a document, is compared with. `shared`: a union-find over columns
+    that share their values: each leads to another one, up to the one that stands for all. `connection`: a
+    DuckDB database, which gets each table without rows.
+    """
 
     resolver: Resolver
     connection: duckdb.DuckDBPyConnection
@@ -115,18 +121,18 @@ class Values:
         return self.resolver.types
 
     def refusal(self, name: str, text: str, columns: Sequence[Column]) -> str:
-        """Why DuckDB cannot read a definition's translation over empty tables; empty where it can.
+        """Returns why DuckDB cannot read a definition's translation over empty tables; empty if it can.
 
-        Later definitions may read it.
+        The definition becomes an empty table, which later definitions may read.
         """
         names = [column_name(each.name, Dialect.DUCKDB) for each in columns]
         typed = ", ".join(
             f"CAST({name} AS {type_name(each.type, Dialect.DUCKDB)}) AS {name}"
             for name, each in zip(names, columns, strict=True)
         )
-        shown = f"SELECT {typed} FROM ({text}) AS q({', '.join(names)})"
+        typed_query = f"SELECT {typed} FROM ({text}) AS q({', '.join(names)})"
         try:
-            self.connection.execute(f"CREATE OR REPLACE TABLE {name} AS {shown}")
+            self.connection.execute(f"CREATE OR REPLACE TABLE {name} AS {typed_query}")
         except duckdb.Error as error:
             return f"DuckDB cannot read its translation: {first_line(error)}"
         return ""
@@ -138,10 +144,12 @@ class Values:
         for scope in definition.scope.traverse():
             for node in scope.find_all(exp.Condition):
                 if taken(node) is not None:
+                    # So that the resolver knows the part, though nothing compares it.
                     self.resolver.fact(node, scope)
                 self._compared(node, scope)
 
     def _compared(self, node: exp.Expr, scope: Scope) -> None:
+        """Collects what one node of a query compares columns with."""
         match node:
             case exp.Like() | exp.ILike() if isinstance(node.expression, exp.Literal):
                 self._add_texts(node.this, scope, matching(node.expression.name))
@@ -164,12 +172,13 @@ class Values:
                 self._pair(node.left, node.right, scope)
 
     def _add_texts(self, expr: exp.Expr, scope: Scope, texts: Iterable[str]) -> None:
-        """Gives texts to the columns of texts that an expression is made of."""
+        """Adds texts to the values of the STRING columns that an expression is computed from."""
         for base in self.resolver.fact(expr, scope).bases:
             if self.types[base].kind is Kind.STRING:
                 self.found[base].update(dict.fromkeys(texts))
 
     def _pair(self, left: exp.Expr, right: exp.Expr, scope: Scope) -> None:
+        """Collects a comparison: a column gets a constant, or two columns share their values."""
         if right.find(exp.Column) is None:
             self._add(left, scope, right)
         elif left.find(exp.Column) is None:
@@ -182,7 +191,7 @@ class Values:
                 self._share(first, second)
 
     def _origin(self, expr: exp.Expr, scope: Scope | None) -> BaseColumn | None:
-        """The base column that an expression shows, also one of the query outside."""
+        """Returns the base column that an expression shows, also one of the query outside; else None."""
         while scope is not None:
             origin = self.resolver.fact(expr, scope).origin
             if origin is not None:
@@ -191,7 +200,7 @@ class Values:
         return None
 
     def _add(self, expr: exp.Expr, scope: Scope, constant: exp.Expr) -> None:
-        """Gives a constant and its neighbours to the columns that an expression is made of."""
+        """Adds a constant and its neighbours to the columns that an expression is computed from."""
         if constant.find(exp.Query) is not None:
             return
         if isinstance(expr, exp.Length):
@@ -205,7 +214,7 @@ class Values:
                     self.found[base][each] = None
 
     def evaluated(self, constant: exp.Expr, moment: int = BEGIN_US) -> Any:
-        """The value of an expression without columns at a moment; None where DuckDB knows none."""
+        """Returns the value of a constant expression at a moment (microseconds); None if DuckDB has none."""
         try:
             row = self.connection.execute(f"SELECT {text_at(duckdb_text(constant), moment)}").fetchone()
         except duckdb.Error:
@@ -222,6 +231,7 @@ class Values:
             self._compared(node, scope)
 
     def _share(self, first: BaseColumn, second: BaseColumn) -> None:
+        """Notes that two columns share their values, if their types are alike."""
         kinds = {self.types[first].kind, self.types[second].kind}
         if len(kinds) == 1 or kinds <= BITS.keys():
             self.shared[self._root(first)] = self._root(second)
@@ -232,31 +242,31 @@ class Values:
         return column
 
     def together(self, base: BaseColumn) -> list[BaseColumn]:
-        """The columns that share the values of one, itself among them."""
+        """Returns the columns that share the values of one, itself among them."""
         root = self._root(base)
         return [each for each in self.types if self._root(each) == root]
 
     def constants(self, base: BaseColumn) -> tuple[Value, ...]:
-        """What a column, or one that shares its values, is compared with, and the neighbours of that."""
+        """Returns what a column, or one that shares its values, is compared with, and its neighbours."""
         found = (value for each in self.together(base) for value in self.found[each])
         return tuple(dict.fromkeys(value for value in found if fits(value, self.types[base])))[:MOST_VALUES]
 
     def given(
         self, base: BaseTable, changes: Changes, sampled: Mapping[str, Frequencies] | None = None
     ) -> GivenTable:
-        """A table with its values and promises. Raises NoRow.
+        """Returns a table with its values and promises. Raises NoRow.
 
-        `sampled`: how often the user's own table has what, by column.
+        `sampled`: how often the user's own table has each value, by column.
         """
         sampled = sampled or {}
         # A document that a CHECK reads is drawn as a whole: its parts alone would not keep the CHECK.
         checked = {name for check in base.checks for name in names_in(check)}
         parts = self.resolver.parts_of(base, changes.values.keys() | checked)
-        whole = {part.position for part, _ in parts}
+        in_parts = {part.position for part, _ in parts}
         domains = [
             domain
             for domain in self._domains(base, changes.values, sampled)
-            if not whole & {*domain.positions}
+            if not in_parts & {*domain.positions}
         ]
         domains += [self._of_part(*each, place) for place, each in enumerate(parts, len(base.table.columns))]
         return GivenTable(
@@ -269,36 +279,36 @@ class Values:
     def _domains(
         self,
         base: BaseTable,
-        said: Mapping[str, tuple[Value, ...]],
+        only: Mapping[str, tuple[Value, ...]],
         sampled: Mapping[str, Frequencies],
     ) -> Iterator[ColumnValues]:
-        """The values of the columns of a table, weighted as in the user's own. Raises NoRow.
+        """Yields the domains of the columns of a table, weighted as in the user's own. Raises NoRow.
 
-        `said`: the only values of a column, by its name.
+        `only`: all values that a column may have, by its name, if the user says so.
         """
         table = base.table
         unique = {key[0] for key in base.keys if len(key) == 1}
         values: list[tuple[Value, ...]] = []
         for column in table.columns:
-            found = said.get(column.name) or self._found(table.name, column, sampled.get(column.name))
-            is_key = column.name in unique and column.name not in said
+            found = only.get(column.name) or self._found(table.name, column, sampled.get(column.name))
+            is_key = column.name in unique and column.name not in only
             values.append(more_keys(found, column.type) if is_key else found)
         for positions, checks in groups(base).items():
             names = [table.columns[n].name for n in positions]
-            closed = bool(checks) or any(name in said for name in names)
+            closed = bool(checks) or any(name in only for name in names)
             domain = replace(self._checked(base, positions, checks, values), closed=closed)
             if len(names) == 1 and names[0] in sampled.keys() - unique:
                 domain = weighted(domain, sampled[names[0]])
             yield domain
 
     def _found(self, table: str, column: Column, sampled: Frequencies | None) -> tuple[Value, ...]:
-        """What a column is compared with, what the user's own holds, and plain values of its type."""
+        """Returns the values of a column: its constants, those of the user's own table, and plain ones."""
         constants = self.constants((table, column.name))
         return tuple(dict.fromkeys((*constants, *shown(sampled, column.type), *plain(column.type))))
 
     def _promises(self, base: BaseTable, changes: Changes) -> Promises:
-        """What all rows of a table and its changes keep."""
-        said = changes.values
+        """Returns what all rows of a table and its changes keep, by its script and by dvs.toml."""
+        only = changes.values
         tables = {each.table.name: each for each in self.resolver.script.tables}
         types = {column.name: column.type for column in base.table.columns}
         return Promises(
@@ -310,7 +320,7 @@ class Values:
             ),
             checks=(
                 *(RowCheck(names_in(check), duckdb_text(check)) for check in base.checks),
-                *(_one_of(column, said[column.name]) for column in base.table.columns if column.name in said),
+                *(_one_of(column, only[column.name]) for column in base.table.columns if column.name in only),
             ),
             statements=changes.statements,
             updated=changes.updated,
@@ -319,7 +329,7 @@ class Values:
         )
 
     def _of_part(self, part: DocumentPart, origin: BaseColumn, place: int) -> ColumnValues:
-        """The values of a part of a document, with its place behind the columns of the table."""
+        """Returns the values of a part of a document. `place`: its position, after those of columns."""
         constants = self.constants(origin) if origin in self.types else ()
         values = dict.fromkeys((*constants, *plain(part.type)))
         meets = tuple(each for each in self.together(origin) if each != origin)
@@ -332,7 +342,7 @@ class Values:
         checks: Sequence[exp.Expr],
         values: Sequence[tuple[Value, ...]],
     ) -> ColumnValues:
-        """The values of some columns that their CHECK conditions allow."""
+        """Returns the values of some columns that their CHECK conditions allow. Raises NoRow."""
         columns = [base.table.columns[n] for n in positions]
         choices = [
             values[n] if column.name in base.required or len(positions) == 1 else (*values[n], None)
@@ -358,6 +368,7 @@ class Values:
     def _allowed(
         self, columns: Sequence[Column], rows: list[Row], check: exp.Expr, base: BaseTable
     ) -> list[Row]:
+        """Returns the rows for which a CHECK is not FALSE. Raises NoRow if DuckDB cannot evaluate it."""
         names = ", ".join(column_name(column.name, Dialect.DUCKDB) for column in columns)
         if not rows:
             return []
@@ -379,35 +390,38 @@ class Values:
 
 
 def _one_of(column: Column, values: Sequence[Value]) -> RowCheck:
-    """The promise that a column holds some values alone."""
+    """Returns the promise that a column holds no other values than some."""
     listed = ", ".join(literal(value, column.type, Dialect.DUCKDB) for value in values)
     return RowCheck((column.name,), f"{column_name(column.name, Dialect.DUCKDB)} IN ({listed})")
 
 
 def names_in(check: exp.Expr) -> tuple[str, ...]:
-    """The columns that a condition reads."""
+    """Returns the names of the columns that a condition reads."""
     return tuple(dict.fromkeys(column.name.lower() for column in check.find_all(exp.Column)))
 
 
 def groups(base: BaseTable) -> dict[tuple[int, ...], list[exp.Expr]]:
-    """The columns of a table, those that a CHECK compares together in one group, each with its conditions."""
-    group: dict[int, set[int]] = {n: {n} for n in range(len(base.table.columns))}
-    of: list[tuple[set[int], exp.Expr]] = []
+    """Returns the conditions of a table by the columns that they compare together; other columns stand alone.
+
+    Columns are positions: `CHECK (a < b)` over a table (a, b, c) gives {(0, 1): [a < b], (2,): []}.
+    """
+    group_of: dict[int, set[int]] = {n: {n} for n in range(len(base.table.columns))}
+    checks: list[tuple[set[int], exp.Expr]] = []
     for check in base.checks:
         used = {base.table.position(name) for name in names_in(check)}
-        of.append((used, check))
-        merged = set[int]().union(*(group[n] for n in used))
+        checks.append((used, check))
+        merged = set[int]().union(*(group_of[n] for n in used))
         for n in merged:
-            group[n] = merged
-    found = {tuple(sorted(members)): list[exp.Expr]() for members in group.values()}
-    for used, check in of:
+            group_of[n] = merged
+    conditions = {tuple(sorted(members)): list[exp.Expr]() for members in group_of.values()}
+    for used, check in checks:
         if used:
-            found[tuple(sorted(group[min(used)]))].append(check)
-    return dict(sorted(found.items()))
+            conditions[tuple(sorted(group_of[min(used)]))].append(check)
+    return dict(sorted(conditions.items()))
 
 
 def more_keys(values: Iterable[Value], type_: SqlType) -> tuple[Value, ...]:
-    """Values of a key: enough for the rows of a table, which all differ in it."""
+    """Returns the values and some more of their type: all rows of a table differ in its key."""
     match type_.kind:
         case kind if kind in BITS:
             more: Iterator[Value] = iter(range(1, 13))

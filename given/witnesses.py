@@ -25,7 +25,7 @@ Path = tuple[str, ...]
 """The aliases from a definition down to a relation that it reads."""
 
 Place = tuple[Path, str]
-"""A column of such a relation."""
+"""A column of such a relation: the relation's path, and the column's name."""
 
 CHOICES: Mapping[type[exp.Expr], tuple[int, ...]] = {
     exp.EQ: (0,),
@@ -36,7 +36,8 @@ CHOICES: Mapping[type[exp.Expr], tuple[int, ...]] = {
     exp.LT: (2,),
     exp.NEQ: (1, 2),
 }
-"""Which of a constant, the value above and the value below satisfies a comparison with it."""
+"""The values that satisfy a comparison with a constant: 0 is the constant, 1 the one above, 2 the one
+below."""
 
 MIRRORED: Mapping[type[exp.Expr], type[exp.Expr]] = {
     exp.GT: exp.LT,
@@ -52,7 +53,11 @@ MOST_WITNESSES = 8
 
 @dataclass(slots=True)
 class Sketch:
-    """A witness under construction: the relations, fixed values, and pairs of columns that are equal."""
+    """A witness under construction.
+
+    `tables`: the base table of each relation. `fixed`: the values that conditions ask for. `equal`: pairs of
+    columns with one value. `less`: pairs of columns of which the first has the smaller value.
+    """
 
     tables: dict[Path, str] = field(default_factory=dict)
     fixed: dict[Place, Value] = field(default_factory=dict)
@@ -60,7 +65,7 @@ class Sketch:
     less: list[tuple[Place, Place]] = field(default_factory=list)
 
     def add(self, other: Sketch, below: str) -> None:
-        """Adds a witness of a relation that is read under an alias."""
+        """Adds the sketch of a relation that is read under the alias `below`."""
         self.tables.update({(below, *path): table for path, table in other.tables.items()})
         self.fixed.update({((below, *path), column): value for (path, column), value in other.fixed.items()})
         for pairs, others in ((self.equal, other.equal), (self.less, other.less)):
@@ -69,19 +74,20 @@ class Sketch:
 
 @dataclass(slots=True)
 class Witnesses:
-    """Finds the witnesses of definitions, upstreams first. `known`: those of the definitions so far."""
+    """The search for witnesses of definitions, upstreams first. `known`: the sketches of those so far."""
 
     resolver: Resolver
     values: Values
     known: dict[str, list[Sketch]] = field(default_factory=dict)
 
     def of(self, definition: Resolved) -> tuple[Witness, ...]:
-        """The witnesses of a definition; none where sqlglot could not resolve its columns."""
+        """Returns the witnesses of a definition; none where sqlglot could not resolve its columns."""
         sketches = [] if definition.scope is None else list(self._query(definition.scope))[:MOST_WITNESSES]
         self.known[definition.written.name] = sketches
         return tuple(witness for sketch in sketches if (witness := self._finished(sketch)) is not None)
 
     def _query(self, scope: Scope) -> Iterator[Sketch]:
+        """Yields the sketch of a SELECT block, or those of the branches of a set operation."""
         if scope.set_operation_scopes:
             for branch in scope.set_operation_scopes:
                 yield from self._query(branch)
@@ -89,6 +95,7 @@ class Witnesses:
             yield self._block(scope, scope.expression)
 
     def _block(self, scope: Scope, select: exp.Select) -> Sketch:
+        """Returns a row for each relation of a block, at any depth, with what ON and WHERE ask for."""
         sketch = Sketch()
         for alias, source in scope.sources.items():
             if isinstance(source, Scope):
@@ -116,6 +123,7 @@ class Witnesses:
                 for each in conjuncts(condition):
                     self._condition(each, scope, sketch)
             case exp.Or():
+                # One side is enough.
                 self._condition(condition.left, scope, sketch)
             case exp.Like() if isinstance(condition.expression, exp.Literal):
                 self._fix(condition.this, scope, sketch, matching(condition.expression.name)[0])
@@ -133,6 +141,7 @@ class Witnesses:
                 self._comparison(condition, scope, sketch)
 
     def _comparison(self, condition: exp.Expr, scope: Scope, sketch: Sketch) -> None:
+        """Adds what a comparison asks of the columns on its sides."""
         left, right = condition.args["this"], condition.args["expression"]
         kind = type(condition)
         for side in (left, right):
@@ -147,7 +156,7 @@ class Witnesses:
             self._pair(kind, self._place(left, scope), self._place(right, scope), sketch)
 
     def _pair(self, kind: type[exp.Expr], left: Place | None, right: Place | None, sketch: Sketch) -> None:
-        """Adds that two columns are equal, or in order."""
+        """Adds that two columns are equal, or in order; `<>` holds where the first is less, too."""
         if left is None or right is None:
             return
         if kind in (exp.EQ, exp.NullSafeEQ):
@@ -170,7 +179,7 @@ class Witnesses:
             sketch.equal.append((((alias, *place[0]), place[1]), outside))
 
     def _subquery(self, query: exp.Expr, scope: Scope, sketch: Sketch) -> tuple[str, Scope] | None:
-        """Adds the rows of a subquery, with what it compares with the query outside."""
+        """Adds the rows of a subquery, with what it compares with the query outside; returns their alias."""
         tree = query.this if isinstance(query, exp.Subquery) else query
         for found in scope.subquery_scopes:
             if found.expression is tree:
@@ -200,10 +209,12 @@ class Witnesses:
             self._pair(type(each), places[0], places[1], sketch)
 
     def _place(self, expr: exp.Expr, scope: Scope) -> Place | None:
+        """Returns the column of a base table that an expression shows; None for another expression."""
         fact = self._fact(expr, scope)
         return None if fact.origin is None else (fact.path, fact.origin[1])
 
     def _fact(self, expr: exp.Expr, scope: Scope) -> Fact:
+        """Returns the fact about an expression; about a column, as it is before outer joins pad rows."""
         while isinstance(expr, exp.Paren):
             expr = expr.this
         if isinstance(expr, exp.Column):
@@ -237,6 +248,7 @@ class Witnesses:
                 sketch.fixed.setdefault((inside.path, inside.origin[1]), fitting[0])
 
     def _fix(self, expr: exp.Expr, scope: Scope, sketch: Sketch, value: Value) -> None:
+        """Fixes the column that an expression shows to a value, unless a condition before has fixed it."""
         place, fact = self._place(expr, scope), self._fact(expr, scope)
         if place is None or fact.origin is None:
             return
@@ -246,7 +258,7 @@ class Witnesses:
         sketch.fixed.setdefault(place, value)
 
     def _finished(self, sketch: Sketch) -> Witness | None:
-        """The witness with its rows in order, and its equal columns in groups."""
+        """Returns the witness with its rows in order, and its equal columns in groups; None without rows."""
         paths = list(sketch.tables)
         if not paths:
             return None
@@ -277,7 +289,7 @@ class Witnesses:
 
 
 def chains(pairs: Sequence[tuple[Place, Place]]) -> list[list[Place]]:
-    """The pairs put together as chains: (a, b) and (b, c) give a, b, c. A circle gives none."""
+    """Returns the pairs put together as chains: (a, b) and (b, c) give a, b, c. A circle gives none."""
     remaining = list(dict.fromkeys(pairs))
     found: list[list[Place]] = []
     while remaining:

@@ -1,1 +1,1 @@
-"""Scenarios over definitions that somebody else wrote: tables, what is promised of them, random data."""
+"""Scenarios over given definitions: tables, and random rows and statements that keep their promises."""

@@ -1,4 +1,4 @@
-"""What base tables hold while a scenario is drawn: statements are applied to rows, and promises are checked.
+"""The contents of base tables while a scenario is drawn: statements are applied, promises are checked.
 
 The statements are those that `generators.given.statements` draws: their conditions compare columns with
 constants, so that plain Python follows them without a database.
@@ -21,13 +21,13 @@ Contents = Mapping[str, tuple[Row, ...]]
 
 
 def key_of(row: Row, table: Table, columns: Sequence[str]) -> tuple[object, ...] | None:
-    """The values of some columns as a key; None where one is NULL, because then SQL compares nothing."""
+    """Returns the values of some columns as a key; None where one is NULL, which no key equals in SQL."""
     values = [row[table.position(column)] for column in columns]
     return None if None in values else tuple(map(comparable, values))
 
 
 def after(statement: dml.Dml, table: Table, rows: tuple[Row, ...]) -> tuple[Row, ...]:
-    """The rows of a table after a statement; RESTORE is for the caller, who knows what there was."""
+    """Returns the rows of a table after a statement; RESTORE is for the caller, who knows what there was."""
     match statement:
         case dml.Insert(_, new):
             return (*rows, *new)
@@ -50,20 +50,20 @@ def after(statement: dml.Dml, table: Table, rows: tuple[Row, ...]) -> tuple[Row,
         case dml.Merge(_, keys, new, _, insert_unmatched):
             positions = [table.position(key) for key in keys]
 
-            def known(row: Row) -> tuple[object, ...]:
+            def key_values(row: Row) -> tuple[object, ...]:
                 return tuple(comparable(row[position]) for position in positions)
 
-            given = {known(row): row for row in new}
-            met = {known(row) for row in rows}
-            merged = [given.get(known(row), row) for row in rows]
-            added = [row for key, row in given.items() if key not in met] if insert_unmatched else []
+            new_by_key = {key_values(row): row for row in new}
+            present = {key_values(row) for row in rows}
+            merged = [new_by_key.get(key_values(row), row) for row in rows]
+            added = [row for key, row in new_by_key.items() if key not in present] if insert_unmatched else []
             return (*merged, *added)
         case _:
             assert_never(statement)
 
 
 def holds(where: Expr | None, table: Table, row: Row) -> bool:
-    """Whether a condition is TRUE for a row."""
+    """Tells whether a condition is TRUE for a row."""
     match where:
         case None:
             return True
@@ -104,16 +104,16 @@ def _value(expr: Expr, table: Table, row: Row) -> Value:
 def orphans(
     foreign: ForeignKey, table: Table, rows: Sequence[Row], referred: Table, others: Sequence[Row]
 ) -> Iterator[Row]:
-    """The rows of a table whose foreign key refers to none of the other table's rows."""
-    known = {key_of(row, referred, foreign.referred) for row in others}
+    """Yields the rows of a table whose foreign key refers to none of the other table's rows."""
+    referred_keys = {key_of(row, referred, foreign.referred) for row in others}
     for row in rows:
         key = key_of(row, table, foreign.columns)
-        if key is not None and key not in known:
+        if key is not None and key not in referred_keys:
             yield row
 
 
 def _allows(domain: ColumnValues) -> Callable[[Row], bool]:
-    """What tells whether a row has values of a domain. Whether a single column may be NULL is said apart."""
+    """Returns the test whether a row has values of a domain; a single column may be NULL as well."""
     allowed = {tuple(map(comparable, values)) for values in domain.values}
     if len(domain.positions) == 1:
         allowed.add((comparable(None),))
@@ -121,7 +121,7 @@ def _allows(domain: ColumnValues) -> Callable[[Row], bool]:
 
 
 def broken_promise(tables: Sequence[GivenTable], contents: Contents) -> str:
-    """The first promise that contents break, in words; empty where all are kept."""
+    """Returns the first promise that contents break, in words; empty if all are kept."""
     schema = {given.table.name: given.table for given in tables}
     for given in tables:
         table, rows = given.table, contents[given.table.name]

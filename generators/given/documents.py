@@ -49,7 +49,7 @@ def document(values: Mapping[DocumentPart, Value]) -> str:
     text, as some producers write it. The values alone decide it, so that a seed gives the same documents.
     """
     kind = crc32(repr([(part.path, repr(value)) for part, value in values.items()]).encode())
-    made: Any = {}
+    tree: Any = {}
     # Shorter paths first: what is deeper in the same place takes it over.
     for part, value in sorted(values.items(), key=lambda item: (len(item[0].path), repr(item[0].path))):
         if value is not None:
@@ -57,10 +57,10 @@ def document(values: Mapping[DocumentPart, Value]) -> str:
             found = (
                 json.loads(str(value)) if part.type.kind is Kind.VARIANT else _json(value, as_text=as_text)
             )
-            made = _with(made, part.path, found)
+            tree = _with(tree, part.path, found)
         elif kind % 3 == 0:
-            made = _with(made, part.path, None)
-    return document_text(made)
+            tree = _with(tree, part.path, None)
+    return document_text(tree)
 
 
 def part_value(text: Value, part: DocumentPart) -> Value:
@@ -77,23 +77,24 @@ def part_value(text: Value, part: DocumentPart) -> Value:
     return _value(found, part.type)
 
 
-def _with(made: Any, path: Sequence[str | int], value: Any) -> Any:
+def _with(tree: Any, path: Sequence[str | int], value: Any) -> Any:
     """Returns a document with a value at a path; what stands in the way is replaced."""
     if not path:
         return value
     step, *rest = path
     if isinstance(step, int):
-        elements = list(made) if isinstance(made, list) else []
+        elements = list(tree) if isinstance(tree, list) else []
         if step > LONGEST_ARRAY:
             return elements
         elements += [None] * (step + 1 - len(elements))
         elements[step] = _with(elements[step], rest, value)
         return elements
-    fields = dict(made) if isinstance(made, dict) else {}
+    fields = dict(tree) if isinstance(tree, dict) else {}
     return {**fields, step: _with(fields.get(step), rest, value)}
 
 
 def _json(value: Any, *, as_text: bool) -> Any:
+    """Returns a value as JSON has it; `as_text`: a whole number becomes a text."""
     match value:
         case Decimal():
             return float(value)
@@ -110,7 +111,7 @@ def _json(value: Any, *, as_text: bool) -> Any:
 
 
 def _value(found: Any, type_: SqlType) -> Value:
-    """Returns a value of JSON as one of a type; None where it is none of it."""
+    """Returns a value of JSON as one of a type; None if the type has no such value."""
     value: Any = found
     try:
         match type_.kind:

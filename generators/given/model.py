@@ -1,4 +1,4 @@
-"""Definitions that somebody else wrote, as scenarios are drawn from them: tables, promises, texts."""
+"""The data model of given definitions (`--definitions`): tables, domains of values, witnesses and goals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workload.types import Row, Value
 
 @dataclass(frozen=True, slots=True)
 class ColumnValues:
-    """The values of one column, or of several columns that a CHECK compares, which are drawn together.
+    """The domain of one column, or of several columns that a CHECK compares, which are drawn together.
 
     `positions`: the columns. `values`: a tuple for each choice, one value for each column; the first
     `constants` of them are those that the definitions compare the columns with, or close to these. `meets`:
@@ -37,10 +37,10 @@ class ColumnValues:
 
 @dataclass(frozen=True)
 class GivenTable:
-    """A base table, which has its promises, and the values that rows are drawn from.
+    """A base table with its promises, and the domains that its rows are drawn from.
 
-    `domains`: each column stands in one of them. `rows`: the least and the most first rows; None as the
-    profile says. `parts`: of the documents in its columns, in whose places they have domains.
+    `rows`: least and most first rows; None: as the profile says. `parts`: values inside its documents that
+    are drawn like columns, at places after those of the columns; such a document has no domain of its own.
     """
 
     table: Table
@@ -55,24 +55,24 @@ class GivenTable:
         return (*of, *(Column(of[p.position].name + path_text(p.path), p.type) for p in self.parts))
 
     def place(self, name: str) -> int | None:
-        """The position of a column or of a part of a document; None: that document is drawn as a whole."""
+        """Returns the place of a column or of a part of a document; None if it is not drawn by itself."""
         names = [column.name for column in self.columns]
         return names.index(name) if name in names else None
 
     def column_of(self, place: int) -> int:
-        """The position of the column that a place is, or is a part of."""
+        """Returns the position of the column that a place is, or is a part of."""
         first = len(self.table.columns)
         return place if place < first else self.parts[place - first].position
 
     def value(self, row: Row, place: int) -> Value:
-        """What a row has at a place: the value of a column, or of a part of a document."""
+        """Returns what a row has at a place: the value of a column, or of a part of a document."""
         if place < len(row):
             return row[place]
         part = self.parts[place - len(row)]
         return part_value(row[part.position], part)
 
     def row(self, values: Mapping[int, Value]) -> Row:
-        """The row of values by place; documents that have none are put together from their parts."""
+        """Returns the row with these values by place; documents without a value are made of their parts."""
         whole = dict(values)
         first = len(self.table.columns)
         for position in {part.position for part in self.parts} - whole.keys():
@@ -88,11 +88,11 @@ class GivenTable:
         return self.positions(keys[0]) if keys else (0,)
 
     def positions(self, names: Iterable[str]) -> tuple[int, ...]:
-        """The positions of columns."""
+        """Returns the positions of columns."""
         return tuple(map(self.table.position, names))
 
     def is_required(self, position: int) -> bool:
-        """Whether a column is never NULL."""
+        """Tells whether a column is never NULL."""
         return self.columns[position].name in self.table.promises.required
 
 
@@ -134,11 +134,11 @@ class Happening(Enum):
 class Goal:
     """One thing that random data should bring about for a definition, so that its text is covered.
 
-    `label`: in words, such as "line 3: WHERE price < 5 is NULL"; `needs`: a value that would bring it about,
-    if one alone can. `line`: where that stands; 0 for nowhere in particular. `probe`: a query for DuckDB
-    whose single value is TRUE where it came about; it reads the sources of the definition under their names.
-    Without a probe it is something that happens: `columns` are the positions of the column, or of those that
-    name a group; `table` and `statement` are those of STATEMENT.
+    `label`: in words, such as "line 3: WHERE price < 5 is NULL". `needs`: the one value that would reach the
+    goal, if there is one. `line`: the line of the text that the goal is about, or 0. `probe`: a DuckDB query
+    whose single value is TRUE when the goal is reached; it reads the sources of the definition under their
+    names. Without a probe, the goal is reached by `happening`: `columns` are the positions of the column, or
+    of those that identify a group; `table` and `statement` are those of STATEMENT.
     """
 
     label: str
@@ -152,7 +152,7 @@ class Goal:
 
     @property
     def unmet(self) -> str:
-        """What is said of it where it did not come about."""
+        """The words of a report for the goal if it was not reached."""
         return f"{self.label}; a row with {self.needs} can do it" if self.needs else self.label
 
 
@@ -162,10 +162,10 @@ class Given:
 
     `source`: where they were read, for messages. `definitions`: upstreams first. `goals`: what random data
     should bring about in each dynamic table, by its name. `places`: the file in which each query stands, and
-    the line in which it begins. `witnesses`: rows that make a row of each dynamic table. `refused`: the
-    definitions that cannot be judged on the tier, each with the reason. `wrong`: those of them, and tables,
-    that cannot be judged on any, because a script is to be corrected. `begin`, `tick`: when scenarios
-    begin, and the time between two of their steps, in logical microseconds.
+    the line in which it begins. `witnesses`: rows that make a row of each definition. `refused`: the
+    definitions, and tables, that cannot be judged on the tier, each with the reason. `wrong`: those of them
+    that no tier can judge until the user corrects the script. `begin`, `tick`: when scenarios begin, and the
+    time between two of their steps, in logical microseconds.
     """
 
     source: str
@@ -185,7 +185,7 @@ class Given:
         return tuple(d for d in self.definitions if isinstance(d, DynamicTable))
 
     def closure(self, targets: Iterable[str]) -> tuple[list[GivenTable], list[Definition]]:
-        """The tables and definitions that some definitions need, themselves among them, upstreams first."""
+        """Returns the tables and definitions that `targets` need, themselves included, upstreams first."""
         needed = set(targets)
         definitions: list[Definition] = []
         for definition in reversed(self.definitions):

@@ -1,4 +1,7 @@
-"""Random statements over given tables, which keep what is promised of their rows."""
+"""Random statements over given tables, which keep what is promised of their rows.
+
+A statement is drawn, applied to the rows that the tables hold, and drawn again if it breaks a promise.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ ATTEMPTS = 12
 """How often a statement is drawn again because it would break a promise."""
 
 MEETING_PERCENT = 45
-"""Percent of values of a column that are drawn from those in the columns that it is compared with."""
+"""Percent of a column's values that are drawn from the present values of columns that it is compared with."""
 
 CONSTANT_PERCENT = 60
 """Percent of values that are drawn from those that the definitions name, where there are some."""
@@ -33,10 +36,10 @@ SWEEPING = ("truncate", "overwrite", "restore", "replace", "delete")
 """The statements that take many rows of other tables along, where these refer to the table."""
 
 SWEEPING_PERCENT = 25
-"""Percent of such statements that are kept on a table that others refer to."""
+"""Percent of sweeping statements that are kept on a table that others refer to; the others become UPDATE."""
 
 DEEPEST = 8
-"""The most rows that are made for one row, each of which the one before refers to."""
+"""The most rows that are inserted for one row, in a chain of rows of which each refers to the next."""
 
 MISSED_PERCENT = 30
 """Percent of witnesses that miss one condition."""
@@ -48,19 +51,19 @@ PARENT_PERCENT = 85
 """Percent of foreign keys that are drawn from the rows they refer to; others are NULL where they may be."""
 
 STEPS = (0, 1, 1, 60, 3600, 86400)
-"""How much newer than the newest row a row is whose clock has no value ahead that a definition names."""
+"""How much newer a row is than the newest one: in seconds, or the first three in days or units."""
 
 ORDERED = frozenset({Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DATE})
-"""The kinds of values that Python and SQL order alike, with no value that is equal to none."""
+"""The kinds whose values Python and SQL order alike; they have no NaN."""
 
 
 @dataclass(slots=True)
 class GivenStatements:
-    """Draws transactions. `contents`: what the tables hold after those that were drawn before.
+    """The source of random transactions over given tables, which keep all promises.
 
-    `past`: for each table, what it held after each of its commits, by time; RESTORE goes back to one.
-    `witnesses`: those of the definitions that read the tables. `newest`: the greatest value so far of the
-    columns that grow, by table.
+    `contents`: what the tables hold after the transactions so far. `past`: for each table, what it held after
+    each of its commits, by time; RESTORE goes back to one. `witnesses`: those of the definitions that read
+    the tables. `newest`: the greatest value so far of the columns that grow, by table.
     """
 
     choices: Choices
@@ -87,7 +90,7 @@ class GivenStatements:
             past[at] = self.contents[statement.table]
 
     def initial(self, low: int, high: int) -> tuple[dml.Dml, ...]:
-        """The first contents of all tables, tables that others refer to first."""
+        """Returns the first contents of all tables, tables that others refer to first."""
         statements: list[dml.Dml] = []
         for given in self.tables:
             count = self.choices.integer(*(given.rows or (low, high)))
@@ -97,7 +100,7 @@ class GivenStatements:
         return tuple(statements)
 
     def witness(self) -> tuple[dml.Dml, ...]:
-        """A transaction that inserts the rows of a witness, with the rows that they refer to.
+        """Returns a transaction that inserts the rows of a witness, with the rows that they refer to.
 
         Sometimes it leaves out a value that a condition asks for, so that this condition alone fails.
         """
@@ -105,7 +108,7 @@ class GivenStatements:
             return ()
         witness = self.choices.pick(self.witnesses)
         missed = self.choices.integer(0, len(witness.rows)) if self.choices.chance(MISSED_PERCENT) else -1
-        rows = [self._fixed(each, left_out=number == missed) for number, each in enumerate(witness.rows)]
+        rows = [self._row_values(each, left_out=number == missed) for number, each in enumerate(witness.rows)]
         for group in witness.equal:
             self._unify(witness, group, rows)
         for chain in witness.ascending:
@@ -119,7 +122,7 @@ class GivenStatements:
         return tuple(statements)
 
     def _with_parents(self, given: GivenTable, values: Mapping[int, Value], depth: int = 0) -> list[dml.Dml]:
-        """The INSERT of a row, after those of the rows that it refers to and that are not there.
+        """Returns the INSERT of a row, after those of the rows that it refers to and that are not there.
 
         Tables may refer to each other in a circle, so this ends at some depth.
         """
@@ -132,62 +135,62 @@ class GivenStatements:
             other = self._table(foreign.table)
             held = self.contents[foreign.table]
             if key not in {key_of(each, other.table, foreign.referred) for each in held}:
-                parent = self._drawn_row(other)
+                parent = self._random_values(other)
                 named = zip(other.positions(foreign.referred), given.positions(foreign.columns), strict=True)
                 parent.update({to: row[of] for to, of in named})
                 inserts += self._with_parents(other, parent, depth + 1)
         return [*inserts, dml.Insert(given.table.name, (row,))]
 
-    def _fixed(self, row: WitnessRow, *, left_out: bool) -> dict[int, Value] | None:
-        """The values of a row of a witness, by position; None where its table takes no part."""
+    def _row_values(self, row: WitnessRow, *, left_out: bool) -> dict[int, Value] | None:
+        """Returns the values of a row of a witness, by place; None where its table takes no part."""
         given = next((each for each in self.tables if each.table.name == row.table), None)
         if given is None:
             return None
-        values = self._drawn_row(given)
+        values = self._random_values(given)
         for foreign in given.table.promises.foreign:
             values.update(self._referring(given, foreign, ()))
-        fixed = list(row.values)
-        if left_out and fixed:
-            fixed.remove(self.choices.pick(fixed))
-        values.update({n: value for name, value in fixed if (n := given.place(name)) is not None})
+        asked = list(row.values)
+        if left_out and asked:
+            asked.remove(self.choices.pick(asked))
+        values.update({n: value for name, value in asked if (n := given.place(name)) is not None})
         for part in given.parts:
             # A document is put together from its parts, which others may still change.
             values.pop(part.position, None)
         return values
 
-    def _drawn_row(self, given: GivenTable) -> dict[int, Value]:
-        """Values of columns and of parts of documents, by place; now and then no document at all."""
-        values = {n: value for domain in given.domains for n, value in self._drawn(given, domain).items()}
+    def _random_values(self, given: GivenTable) -> dict[int, Value]:
+        """Returns random values of columns and parts of documents, by place; now and then no document."""
+        values = {n: value for domain in given.domains for n, value in self._values_of(given, domain).items()}
         for position in dict.fromkeys(part.position for part in given.parts):
             if not given.is_required(position) and self.choices.chance(self.null_percent):
                 values[position] = None
         return values
 
-    def _held(
+    def _columns_of(
         self, witness: Witness, group: Sequence[tuple[int, str]], rows: Sequence[dict[int, Value] | None]
     ) -> list[tuple[dict[int, Value], GivenTable, int]]:
-        """The columns of a group whose tables take part: their rows, tables and positions."""
-        held = []
+        """Returns the columns of a group whose tables take part: their rows, tables and positions."""
+        found = []
         for number, name in group:
             row = rows[number]
             if row is not None:
                 given = self._table(witness.rows[number].table)
                 if (place := given.place(name)) is not None:
-                    held.append((row, given, place))
-        return held
+                    found.append((row, given, place))
+        return found
 
     def _unify(
         self, witness: Witness, group: Sequence[tuple[int, str]], rows: Sequence[dict[int, Value] | None]
     ) -> None:
         """Gives the columns of a group one value: one that a condition asks for, else one that is new."""
-        held = self._held(witness, group, rows)
-        if not held:
+        columns = self._columns_of(witness, group, rows)
+        if not columns:
             return
         asked = [
             value for number, name in group for column, value in witness.rows[number].values if column == name
         ]
-        value = asked[0] if asked else self._fresh([(given, position) for _, given, position in held])
-        for row, given, position in held:
+        value = asked[0] if asked else self._new_value([(given, position) for _, given, position in columns])
+        for row, given, position in columns:
             if fits(value, given.columns[position].type):
                 row[position] = value
 
@@ -195,28 +198,28 @@ class GivenStatements:
         self, witness: Witness, chain: Sequence[tuple[int, str]], rows: Sequence[dict[int, Value] | None]
     ) -> None:
         """Gives the columns of a chain ascending values."""
-        held = self._held(witness, chain, rows)
-        if len(held) < len(chain):
+        columns = self._columns_of(witness, chain, rows)
+        if len(columns) < len(chain):
             return
-        known: set[Any] = {value for _, given, n in held for value in self._possible(given, n)}
+        known: set[Any] = {value for _, given, n in columns for value in self._possible(given, n)}
         try:
             values = sorted(known)
         except TypeError:
             # Of types that have no common order.
             return
-        if len(values) >= len(held):
-            drawn = self.choices.subset(values, len(held), len(held))
-            for (row, given, n), value in zip(held, drawn, strict=True):
+        if len(values) >= len(columns):
+            ascending = self.choices.subset(values, len(columns), len(columns))
+            for (row, given, n), value in zip(columns, ascending, strict=True):
                 if fits(value, given.columns[n].type):
                     row[n] = value
 
     def _possible(self, given: GivenTable, position: int) -> set[Value]:
-        """The values that a column is drawn from, if it is drawn alone."""
+        """Returns the values that a column is drawn from, if it is drawn alone."""
         domains = (domain for domain in given.domains if domain.positions == (position,))
         return {values[0] for domain in domains for values in domain.values}
 
-    def _fresh(self, places: Sequence[tuple[GivenTable, int]]) -> Value:
-        """A value that may stand in all of some columns; one that stands in none, where there is such."""
+    def _new_value(self, places: Sequence[tuple[GivenTable, int]]) -> Value:
+        """Returns a value that may stand in all of some columns; if there is one, one that stands in none."""
         held = {given.value(row, n) for given, n in places for row in self.contents[given.table.name]}
         possible = [self._possible(given, n) for given, n in places]
         shared = set.intersection(*possible)
@@ -224,7 +227,7 @@ class GivenStatements:
         return self.choices.pick(options)
 
     def transaction(self, count: int) -> tuple[dml.Dml, ...]:
-        """A transaction of `count` statements, and those that foreign keys need beside them."""
+        """Returns a transaction of `count` statements, and those that foreign keys need beside them."""
         statements: list[dml.Dml] = []
         for _ in range(count):
             for _ in range(ATTEMPTS):
@@ -235,11 +238,12 @@ class GivenStatements:
         return tuple(statements)
 
     def _try(self, drawn: list[dml.Dml], statements: list[dml.Dml], *, first: bool = False) -> bool:
-        """Appends drawn statements, those on referring rows after them, if every promise is kept then.
+        """Appends drawn statements and those on referring rows; returns False if they break a promise.
 
         `first`: they are the first rows of a table, which even one that never changes has.
         """
         before, newest = dict(self.contents), dict(self.newest)
+        # This adds to the newest values, too.
         late = [is_too_late(each, self._table(each.table).table, self.newest) for each in drawn]
         for statement in drawn:
             self.contents[statement.table] = self._after(statement)
@@ -257,11 +261,12 @@ class GivenStatements:
         return True
 
     def _is_admitted(self, statement: dml.Dml) -> bool:
-        """Whether a table gets such statements."""
+        """Tells whether a table gets statements of this kind."""
         promises = self._table(statement.table).table.promises
         return isinstance(statement, dml.Optimize) or promises.admits(type(statement).__name__.lower())
 
     def _after(self, statement: dml.Dml) -> tuple[Row, ...]:
+        """Returns the rows of a table after a statement."""
         table = self._table(statement.table)
         if isinstance(statement, dml.Restore):
             return self.past[statement.table][statement.to]
@@ -292,7 +297,7 @@ class GivenStatements:
         return deleted
 
     def _statement(self, given: GivenTable) -> dml.Dml | None:
-        """A random statement on a table, which may break a promise; None where it can have none."""
+        """Returns a random statement on a table, which may break a promise; None where it can have none."""
         past = list(self.past[given.table.name])
         options = [
             (weight, kind)
@@ -315,7 +320,7 @@ class GivenStatements:
         return DRAWN[kind](self, given)
 
     def _rows(self, given: GivenTable, count: int) -> tuple[Row, ...]:
-        """Up to `count` random rows that may stand beside those of the table."""
+        """Returns up to `count` random rows that may stand beside those of the table."""
         rows: list[Row] = []
         for _ in range(count):
             for _ in range(ATTEMPTS):
@@ -328,7 +333,7 @@ class GivenStatements:
         return tuple(rows)
 
     def _row_again(self, given: GivenTable, beside: Sequence[Row]) -> Row | None:
-        """A row that stood in the table before, seldom; None where none is drawn that may stand there."""
+        """Returns a row that stood in the table before and may stand there again, but seldom; else None."""
         name = given.table.name
         if not self.choices.chance(AGAIN_PERCENT):
             return None
@@ -341,17 +346,17 @@ class GivenStatements:
         return None if broken_promise(self.tables, trial) else row
 
     def _row(self, given: GivenTable, beside: Sequence[Row]) -> Row | None:
-        """A random row; None where the one that was drawn may not stand beside the others."""
-        values = self._drawn_row(given)
+        """Returns a random row; None where the one that was drawn may not stand beside the others."""
+        values = self._random_values(given)
         for foreign in given.table.promises.foreign:
             values.update(self._referring(given, foreign, beside))
         row = given.row(values)
         trial = {given.table.name: (*self.contents[given.table.name], *beside, row)}
-        # Without the tables that it refers to, which a row of another table may stand in later.
+        # Foreign keys to other tables are checked in `_try`, with the rest of the transaction.
         return None if broken_promise([given], trial) else row
 
-    def _drawn(self, given: GivenTable, domain: ColumnValues) -> Mapping[int, Value]:
-        """Values for the columns of a domain."""
+    def _values_of(self, given: GivenTable, domain: ColumnValues) -> Mapping[int, Value]:
+        """Returns random values for the columns of a domain, by place."""
         position = domain.positions[0]
         nullable = len(domain.positions) == 1 and not given.is_required(position)
         sampled = domain.null_percent is not None and self.choices.chance(SAMPLED_PERCENT)
@@ -374,7 +379,7 @@ class GivenStatements:
         return dict(zip(domain.positions, self.choices.pick(values), strict=True))
 
     def _next(self, domain: ColumnValues, clock: Clock, newest: Any) -> Value:
-        """A value for a column that grows: a little late, or the same, or later."""
+        """Returns a value for a column that grows: a little late, or the same, or later."""
         earliest: Any = clock.earliest(newest)
         ahead = [v for (v, *_) in domain.values if v is not None and earliest <= v] if domain.values else []
         if ahead and (domain.closed or self.choices.chance(50)):
@@ -384,7 +389,7 @@ class GivenStatements:
         return moved(newest, self.choices.pick(STEPS if isinstance(newest, dt.datetime) else STEPS[:3]))
 
     def _present(self, domain: ColumnValues) -> list[Value]:
-        """The values that stand now in the columns that a column is compared with, and that it may have."""
+        """Returns the present values of the columns that a column is compared with, if it may have them."""
         known = {values[0] for values in domain.values}
         present: dict[Value, None] = {}
         for name, column in domain.meets:
@@ -394,7 +399,7 @@ class GivenStatements:
         return list(present)
 
     def _referring(self, given: GivenTable, foreign: ForeignKey, beside: Sequence[Row]) -> dict[int, Value]:
-        """Values of a foreign key: those of a row that it may refer to, or NULL."""
+        """Returns values of a foreign key: those of a row that it may refer to, or NULL."""
         if foreign.table not in self.contents:
             return {}
         other = self._table(foreign.table)
@@ -411,31 +416,31 @@ class GivenStatements:
         return dict.fromkeys(nullable, None)
 
     def insert(self, given: GivenTable) -> dml.Dml | None:
-        """INSERT of one to three rows; None where no row was drawn that may stand there."""
+        """Returns an INSERT of one to three rows; None where no row was drawn that may stand there."""
         rows = self._rows(given, self.choices.integer(1, 3))
         return dml.Insert(given.table.name, rows) if rows else None
 
     def overwrite(self, given: GivenTable) -> dml.Dml:
-        """INSERT OVERWRITE with old and new rows."""
+        """Returns an INSERT OVERWRITE with old and new rows."""
         return dml.Overwrite(given.table.name, self._anew(given))
 
     def replace(self, given: GivenTable) -> dml.Dml:
-        """CREATE OR REPLACE TABLE with old and new rows."""
+        """Returns a CREATE OR REPLACE TABLE with old and new rows."""
         return dml.Replace(given.table.name, self._anew(given))
 
     def _anew(self, given: GivenTable) -> tuple[Row, ...]:
-        """Rows for a table that is written anew; some of them are old ones."""
+        """Returns rows for a table that is written anew; some of them are old ones."""
         held = self.contents[given.table.name]
         kept = self.choices.subset(held, 0, 3) if held else []
         new = self._rows(given, self.choices.integer(0, 3))
         return (*kept, *new)
 
     def delete(self, given: GivenTable) -> dml.Dml:
-        """DELETE of the rows that a condition picks."""
+        """Returns a DELETE of the rows that a condition picks."""
         return dml.Delete(given.table.name, self._condition(given))
 
     def update(self, given: GivenTable) -> dml.Dml | None:
-        """UPDATE of the columns of one or two domains; None where none may be updated."""
+        """Returns an UPDATE of the columns of one or two domains; None where none may be updated."""
         assignments: dict[int, Value] = {}
         free = given.table.promises.updated
         domains = [
@@ -446,7 +451,7 @@ class GivenStatements:
         if not domains:
             return None
         for domain in self.choices.subset(domains, 1, 2):
-            assignments.update(self._drawn(given, domain))
+            assignments.update(self._values_of(given, domain))
         for foreign in given.table.promises.foreign:
             if any(n in assignments for n in given.positions(foreign.columns)):
                 assignments.update(self._referring(given, foreign, ()))
@@ -465,17 +470,17 @@ class GivenStatements:
         return dml.Update(given.table.name, sets, self._condition(given))
 
     def _with_documents(self, given: GivenTable, assignments: Mapping[int, Value]) -> dict[int, Value]:
-        """The assignments with whole documents for their parts; the other parts are those of some row."""
+        """Returns the assignments with documents in place of parts; other parts are those of some row."""
         first = len(given.table.columns)
         changed = {given.parts[n - first].position for n in assignments if n >= first}
         held = self.contents[given.table.name]
-        row = self.choices.pick(held) if held else given.row(self._drawn_row(given))
+        row = self.choices.pick(held) if held else given.row(self._random_values(given))
         values = {n: given.value(row, n) for n in range(len(given.columns)) if n not in changed}
-        made = given.row({**values, **assignments})
-        return {n: value for n, value in assignments.items() if n < first} | {n: made[n] for n in changed}
+        new = given.row({**values, **assignments})
+        return {n: value for n, value in assignments.items() if n < first} | {n: new[n] for n in changed}
 
     def merge(self, given: GivenTable) -> dml.Dml | None:
-        """MERGE on the first key of a table, or on its first column."""
+        """Returns a MERGE on the first key of a table, or on its first column; None if no row was drawn."""
         positions = given.key
         held = self.contents[given.table.name]
         rows: dict[tuple[Value, ...], Row] = {}
@@ -498,7 +503,7 @@ class GivenStatements:
         return dml.Merge(given.table.name, names, tuple(rows.values()), None, self.choices.chance(70))
 
     def _condition(self, given: GivenTable) -> Expr | None:
-        """A random WHERE about a row that is there, or about a value."""
+        """Returns a random WHERE about a row that is there, or about a value; None for all rows."""
         if self.choices.chance(6):
             return None
         held = self.contents[given.table.name]
@@ -514,7 +519,7 @@ class GivenStatements:
             n = self.choices.pick(columns)
             return self._where(given, {n: row[n]})
         domain = self.choices.pick([d for d in given.domains if set(d.positions) & set(columns)])
-        drawn = self._drawn(given, domain)
+        drawn = self._values_of(given, domain)
         n = self.choices.pick([position for position in drawn if position in columns])
         column = given.table.columns[n]
         if drawn[n] is not None and column.type.kind in ORDERED and self.choices.chance(40):
@@ -523,11 +528,12 @@ class GivenStatements:
         return self._where(given, {n: drawn[n]})
 
     def _where(self, given: GivenTable, values: Mapping[int, Value]) -> Expr:
-        """The condition that columns have these values, or are NULL."""
+        """Returns the condition that columns have these values, or are NULL."""
         parts = [self._compared(given, n, "same", value) for n, value in values.items()]
         return reduce(both, parts)
 
     def _compared(self, given: GivenTable, n: int, function: str, value: Value) -> Expr:
+        """Returns the comparison of a column with a value."""
         column = given.table.columns[n]
         ref = ColumnRef(given.table.name, column.name, column.type)
         return Call(function, (ref, Literal(value, column.type)), BOOLEAN)
@@ -544,4 +550,4 @@ DRAWN: Mapping[str, Callable[[GivenStatements, GivenTable], dml.Dml | None]] = {
     "replace": GivenStatements.replace,
     "restore": lambda draw, given: None,
 }
-"""What draws each kind of statement; RESTORE needs a history and is drawn apart."""
+"""The function that draws each kind of statement; RESTORE needs a history and is drawn apart."""

@@ -2,7 +2,8 @@
 
 Each intent takes one or two base tables, defines dynamic tables over them, and gives acts: transactions to
 commit before a refresh. A scenario mixes acts with random DML. The list follows the bug reports of users and
-maintainers of incremental engines.
+maintainers of incremental engines. The docstring of an intent says what its acts do; a name such as
+`groups.null_keys` is `null keys` in coverage.
 """
 
 from __future__ import annotations

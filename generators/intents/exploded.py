@@ -24,7 +24,7 @@ from workload.types import INT
 
 
 def elements_change(b: ScenarioBuilder) -> Script:
-    """An array gains and loses an element in the middle; one of equal elements goes; all go, then the array.
+    """Adds and removes elements of an array: in the middle, one of two equal ones, then all, then the array.
 
     With OUTER the row that loses its elements keeps a pad, which an empty array and NULL share.
     """

@@ -1,4 +1,4 @@
-"""Triggers of data that fails: the query divides by zero, overflows or meets a text, and later no more."""
+"""Triggers of data that fails: the query divides by zero, overflows or casts a text, and later no longer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BAD: dict[SqlType, Value] = {INT: 77, STRING: "oops"}
 
 
 def data_that_fails(b: ScenarioBuilder) -> Script:
-    """A row comes on which the query fails, other rows change, and the row goes again."""
+    """Inserts a row on which the query fails, changes other rows, and takes that row away again."""
     type_ = b.choices.pick((INT, INT, STRING))
     table = b.add_table((type_,))
     k, bad = key(b), BAD[type_]
@@ -38,10 +38,10 @@ def data_that_fails(b: ScenarioBuilder) -> Script:
 
 
 def pair_of_two_times(b: ScenarioBuilder) -> Script:
-    """A row of one side of a join takes the value that a row of the other side had until then.
+    """Gives a row of one side of a join the value that a row of the other side had until then.
 
-    The query divides by zero where both have one value. They never have, but a term of the change query
-    pairs rows of two times. Later both have one value for a while, and the query itself fails.
+    The query divides by zero where both have one value. They never have, but a term of the change query pairs
+    rows of two times. Later both have one value for a while, and the query itself fails.
     """
     left, right = b.add_table((INT,)), b.add_table((INT,))
     k = key(b)
@@ -73,13 +73,13 @@ def _moved(table: TableSketch, k: int, value: int) -> Dml:
 
 
 def _quotient(when: Term) -> Term:
-    """10 / 0 where a condition is true, else 10 / 3."""
+    """Returns 10 / 0 where a condition is true, else 10 / 3."""
     divisor = call("case", INT, when, constant(0, INT), constant(3, INT))
     return call("div", DOUBLE, constant(10, INT), divisor)
 
 
 def _undefined_at(b: ScenarioBuilder, column: Term, bad: Value) -> Term:
-    """An expression over a column that fails on one value."""
+    """Returns an expression over a column that fails on one value."""
     when = call("eq", BOOLEAN, column, constant(bad, column.type))
     if column.type == STRING:
         number = call("cast", INT, column)
@@ -91,7 +91,7 @@ def _undefined_at(b: ScenarioBuilder, column: Term, bad: Value) -> Term:
 
 
 def _define(b: ScenarioBuilder, source: FromClause, value: Term) -> str:
-    """A dynamic table that shows the value, or its maximum by key, and sometimes another one above it.
+    """Defines a dynamic table that shows the value, or its maximum by key, sometimes with one above it.
 
     No other definition reads it: what is planned for a table above it must not depend on whether it fails.
     """

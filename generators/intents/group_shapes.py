@@ -1,4 +1,4 @@
-"""The dynamic tables of the intents about grouping; see `shapes`."""
+"""The dynamic tables of the intents about grouping; who defines one returns its name, as in `shapes`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNT = Term(COUNT_STAR, 5)
 
 
 def grouped(b: ScenarioBuilder, table: TableSketch) -> str:
-    """GROUP BY the key, or DISTINCT over the first two columns."""
+    """Defines GROUP BY the key, or DISTINCT over the first two columns."""
     source = reading(b, table.name, 16)
     if b.choices.chance(25):
         narrow = replace(source, scope=source.scope[:2], rows=8)
@@ -29,12 +29,12 @@ def grouped(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def scalar(b: ScenarioBuilder, table: TableSketch) -> str:
-    """Aggregates over all rows, without GROUP BY."""
+    """Defines aggregates over all rows, without GROUP BY."""
     return define_over(b, reading(b, table.name), 16, "scalar")
 
 
 def by_second_column(b: ScenarioBuilder, table: TableSketch) -> str:
-    """GROUP BY the column after the key, or DISTINCT over it."""
+    """Defines GROUP BY the column after the key, or DISTINCT over it."""
     source = reading(b, table.name, 16)
     if b.choices.chance(30):
         return define(b, select(source, source.scope[1:2], distinct=True))
@@ -42,7 +42,7 @@ def by_second_column(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def by_two_columns(b: ScenarioBuilder, table: TableSketch) -> str:
-    """GROUP BY the two columns after the key, or DISTINCT over them."""
+    """Defines GROUP BY the two columns after the key, or DISTINCT over them."""
     source = reading(b, table.name, 16)
     if b.choices.chance(40):
         return define(b, select(source, source.scope[1:3], distinct=True))
@@ -50,13 +50,13 @@ def by_two_columns(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def by_key(b: ScenarioBuilder, source: FromClause, aggregates: Sequence[Term]) -> str:
-    """Adds a dynamic table with the given aggregates, grouped by the key, and returns its name."""
+    """Defines the given aggregates, grouped by the key."""
     terms = [source.scope[0], *aggregates]
     return define(b, select(replace(source, rows=16), terms, group_by=source.scope[:1]))
 
 
 def extremes(b: ScenarioBuilder, table: TableSketch) -> str:
-    """MIN and MAX by key of every column that has an order, and what else the other values decide."""
+    """Defines MIN and MAX by key of every column that has an order, with other aggregates of the columns."""
     source = reading(b, table.name)
     functions = (AggregateFunction.MIN, AggregateFunction.MAX)
     extremes = [extremum(function, t) for t in comparable(source.scope[1:]) for function in functions]
@@ -64,18 +64,18 @@ def extremes(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def forms(b: ScenarioBuilder, source: FromClause) -> list[Term]:
-    """A statistic, a list or the like of the columns after the key, if one is drawn."""
+    """Returns a statistic, a list or the like of the columns after the key, if one is drawn."""
     form = aggregate_form(b.choices, source.scope[1:], partial(b.queries.where_true, source))
     return [] if form is None else [form]
 
 
 def extremum(function: AggregateFunction, term: Term) -> Term:
-    """MIN or MAX of a term."""
+    """Returns MIN or MAX of a term."""
     return replace(term, expr=Aggregate(function, term.expr, False, term.type))
 
 
 def mixed(b: ScenarioBuilder, table: TableSketch) -> str:
-    """MAX, COUNT(*), COUNT, SUM and AVG by key, with two counts of different values, or a statistic, say."""
+    """Defines MAX, COUNT(*), COUNT, SUM and AVG by key, beside counts of different values or a statistic."""
     source = reading(b, table.name)
     value = b.choices.pick(comparable(source.scope[1:]))
     aggregates = [
@@ -100,7 +100,7 @@ def mixed(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def sums(b: ScenarioBuilder, table: TableSketch) -> str:
-    """AVG of the column after the key by key, beside sums and counts at most: all are kept by adding."""
+    """Defines AVG of the column after the key, by key; beside it at most what is kept by adding, too."""
     source = reading(b, table.name)
     column, drawn = source.scope[1], b.queries.sum_or_average
     aggregates = [drawn(source, AggregateFunction.AVG, column, 5, False)]
@@ -112,7 +112,7 @@ def sums(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def statistics(b: ScenarioBuilder, table: TableSketch) -> str:
-    """Statistics, percentiles, lists or the like of the column after the key, by key, sometimes its sum."""
+    """Defines statistics, percentiles or lists of the column after the key, by key, perhaps with its sum."""
     source = reading(b, table.name)
     narrow = replace(source, scope=source.scope[:2])
     drawn = [form for _ in range(b.choices.integer(1, 3)) for form in forms(b, narrow)]
@@ -122,12 +122,12 @@ def statistics(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def counts_of_different(term: Term) -> Term:
-    """COUNT of the different values of a term."""
+    """Returns COUNT of the different values of a term."""
     return Term(Aggregate(AggregateFunction.COUNT, term.expr, True, BIGINT), 5)
 
 
 def boundary(b: ScenarioBuilder, table: TableSketch) -> str:
-    """WHERE k < 2, or GROUP BY k HAVING COUNT(*) > 1."""
+    """Defines WHERE k < 2, or GROUP BY k HAVING COUNT(*) > 1."""
     source = reading(b, table.name)
     if b.choices.chance(50):
         return define(b, select(source, source.scope, below_two(source).expr))
@@ -137,12 +137,12 @@ def boundary(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def below_two(source: FromClause) -> Term:
-    """The condition `k < 2` on the first column, the key."""
+    """Returns the condition `k < 2` on the first column, the key."""
     return call("lt", BOOLEAN, source.scope[0], constant(2, INT))
 
 
 def sum_of_case(b: ScenarioBuilder, table: TableSketch) -> str:
-    """SUM(CASE WHEN k < 2 THEN k ELSE ..), by another column; or an aggregate for each of some keys."""
+    """Defines SUM(CASE WHEN k < 2 THEN k ELSE ..), by another column; or an aggregate for some keys each."""
     source = reading(b, table.name)
     if b.choices.chance(40):
         return pivoted(b, source)
@@ -153,7 +153,7 @@ def sum_of_case(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def pivoted(b: ScenarioBuilder, source: FromClause) -> str:
-    """An aggregate of a column for two or three keys, by another column: what people write as PIVOT."""
+    """Defines an aggregate of a column for two or three keys, by another column: people write PIVOT."""
     key, *others = source.scope
     groups = matchable(comparable(others))
     group = b.choices.pick(groups) if groups else None
@@ -173,7 +173,7 @@ def pivoted(b: ScenarioBuilder, source: FromClause) -> str:
 
 
 def counted_over_groups(b: ScenarioBuilder, table: TableSketch) -> str:
-    """Groups of groups: COUNT(*) and MAX over a grouped sub-select."""
+    """Defines groups of groups: COUNT(*) and MAX over a grouped sub-select."""
     source, alias = reading(b, table.name), b.queries.alias()
     keys = [source.scope[0], b.choices.pick(matchable(source.scope[1:]))]
     inner = select(source, [*keys, COUNT], group_by=keys)
@@ -182,7 +182,7 @@ def counted_over_groups(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def padded_groups(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
-    """COUNT(*) and SUM by a left column over a LEFT JOIN: pads count, and sums over pads alone are NULL."""
+    """Defines COUNT(*) and SUM by a left column over a LEFT JOIN: pads count, but their sum is NULL."""
     first, second = reading(b, left.name), reading(b, right.name)
     sum_ = Aggregate(AggregateFunction.SUM, second.scope[0].expr, False, BIGINT)
     source = joined(JoinKind.LEFT, first, second, on_keys(first, second))

@@ -27,7 +27,7 @@ from workload.types import BOOLEAN, DOUBLE, INT, SMALLINT, STRING, TINYINT
 
 
 def group_emptied_and_refilled(b: ScenarioBuilder) -> Script:
-    """The last row of a group goes; a later refresh sees it filled again."""
+    """Deletes the last row of a group; a later refresh sees it filled again."""
     table = b.choices.pick(b.tables)
     target = group_shapes.grouped(b, table)
     k = key(b)
@@ -40,19 +40,19 @@ def group_emptied_and_refilled(b: ScenarioBuilder) -> Script:
 
 
 def table_emptied_and_refilled(b: ScenarioBuilder) -> Script:
-    """All rows go, by DELETE, TRUNCATE or overwrite, and come back."""
+    """Removes all rows, by DELETE, TRUNCATE or overwrite, and brings some back."""
     table = b.choices.pick(b.tables)
     return script(group_shapes.grouped(b, table), *emptied_and_refilled(b, table))
 
 
 def scalar_over_no_rows(b: ScenarioBuilder) -> Script:
-    """An aggregate over all rows when no rows are left: its result still has one row."""
+    """Removes all rows below an aggregate over all rows: its result still has one row."""
     table = b.choices.pick(b.tables)
     return script(group_shapes.scalar(b, table), *emptied_and_refilled(b, table))
 
 
 def emptied_and_refilled(b: ScenarioBuilder, table: TableSketch) -> tuple[Act, ...]:
-    """The acts that remove all rows in one of three ways, and then insert one."""
+    """Returns the acts that remove all rows in one of three ways, and then insert one."""
     ways: tuple[Dml, ...] = (Delete(table.name, None), Truncate(table.name), Overwrite(table.name, ()))
     return (
         act(insert(b, table, k=key(b))),
@@ -62,7 +62,7 @@ def emptied_and_refilled(b: ScenarioBuilder, table: TableSketch) -> tuple[Act, .
 
 
 def null_keys(b: ScenarioBuilder) -> Script:
-    """NULL keys appear and vanish."""
+    """Makes keys NULL, and takes NULL keys away."""
     table = b.choices.pick(b.tables)
     if b.choices.chance(60):
         target = group_shapes.grouped(b, table)
@@ -79,7 +79,7 @@ def null_keys(b: ScenarioBuilder) -> Script:
 
 
 def extremum_deleted(b: ScenarioBuilder) -> Script:
-    """The row that holds a group's minimum or maximum goes, or becomes an inner value."""
+    """Deletes the row that holds a group's minimum or maximum, or makes it an inner value."""
     table = b.choices.pick(b.tables)
     target = group_shapes.extremes(b, table)
     k = key(b)
@@ -95,7 +95,7 @@ def extremum_deleted(b: ScenarioBuilder) -> Script:
 
 
 def boundary_crossed(b: ScenarioBuilder) -> Script:
-    """A value crosses a filter or a HAVING boundary, both ways."""
+    """Moves a value over the boundary of a filter or a HAVING, both ways."""
     table = b.choices.pick(b.tables)
     target = group_shapes.boundary(b, table)
     k = key(b)
@@ -109,7 +109,7 @@ def boundary_crossed(b: ScenarioBuilder) -> Script:
 
 
 def case_branch_switched(b: ScenarioBuilder) -> Script:
-    """A row changes to the other branch of a CASE that is summed, and back, within its group."""
+    """Changes a row to the other branch of a CASE that is summed, and back, within its group."""
     table = b.choices.pick(b.tables)
     target = group_shapes.sum_of_case(b, table)
     return script(
@@ -121,7 +121,7 @@ def case_branch_switched(b: ScenarioBuilder) -> Script:
 
 
 def mixed_aggregates(b: ScenarioBuilder) -> Script:
-    """MAX beside aggregates that could be maintained by addition, in a group that has a NULL too.
+    """Changes a group with a NULL, with MAX beside aggregates that could be maintained by addition.
 
     Often of an integer, whose average is maintained, or of more digits than a double has.
     """
@@ -146,7 +146,7 @@ def mixed_aggregates(b: ScenarioBuilder) -> Script:
 
 
 def average_beside_nulls(b: ScenarioBuilder) -> Script:
-    """A group whose average is maintained gets a row of NULL, and loses it again."""
+    """Inserts a row with NULL into a group whose average is maintained, and deletes it again."""
     table = b.add_table((b.choices.pick((INT, INT, SMALLINT, WIDE_DECIMAL)),))
     target = group_shapes.sums(b, table)
     k, column = key(b), other_column(b, table)
@@ -162,7 +162,7 @@ def average_beside_nulls(b: ScenarioBuilder) -> Script:
 
 
 def statistic_of_changed_group(b: ScenarioBuilder) -> Script:
-    """Rows join and leave a group with a percentile, a list, a deviation or the like, and others stay.
+    """Adds and removes rows of a group with a percentile, a list, a deviation or the like, and others stay.
 
     Often beside a sum of more digits than a double has.
     """
@@ -182,7 +182,7 @@ def statistic_of_changed_group(b: ScenarioBuilder) -> Script:
 
 
 def groups_of_groups(b: ScenarioBuilder) -> Script:
-    """A second row of a group that exists; a group of one row split in two."""
+    """Inserts a second row of a group that exists, and splits a group of one row in two."""
     table = b.choices.pick(b.tables)
     target = group_shapes.counted_over_groups(b, table)
     row = b.row(table, k=key(b))
@@ -195,7 +195,7 @@ def groups_of_groups(b: ScenarioBuilder) -> Script:
 
 
 def aggregates_over_pads(b: ScenarioBuilder) -> Script:
-    """Groups over an outer join whose rows are all pads, then matched, then pads again."""
+    """Makes all rows of groups over an outer join pads, then matches, then pads again."""
     left, right = shapes.two_tables(b)
     target = group_shapes.padded_groups(b, left, right)
     k = key(b)
@@ -211,7 +211,7 @@ def aggregates_over_pads(b: ScenarioBuilder) -> Script:
 
 
 def keys_run_together(b: ScenarioBuilder) -> Script:
-    """Groups by two texts that are equal when one follows the other: 'a', 'bc' and 'ab', 'c'."""
+    """Groups by pairs of texts that are equal when they are put together: 'a', 'bc' and 'ab', 'c'."""
     table = b.add_table((STRING, STRING))
     target = group_shapes.by_two_columns(b, table)
     pairs = b.choices.pick(TOGETHER)
@@ -233,7 +233,7 @@ TOGETHER = (
 
 
 def awkward_keys(b: ScenarioBuilder) -> Script:
-    """Groups whose keys are easily confused: 0.0 and -0.0, NaN, 'a' and 'A', 'a|b' and 'a', NULL and 'n'.
+    """Groups by keys that are easily confused: 0.0 and -0.0, NaN, 'a' and 'A', 'a|b' and 'a', NULL and 'n'.
 
     Each value comes in a separate row, so that one of two equal keys can go while the other stays.
     """

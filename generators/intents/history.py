@@ -27,7 +27,7 @@ from workload.types import BIGINT, DOUBLE, SqlType, Value
 
 
 def there_and_back(b: ScenarioBuilder) -> Script:
-    """A -> B -> A inside an interval, and a row inserted, updated and deleted again."""
+    """Changes A -> B -> A inside an interval, and inserts, updates and deletes a row."""
     table = b.choices.pick(b.tables)
     target = shapes.anything(b, table)
     k, drawn = key(b), other_column(b, table)
@@ -44,7 +44,7 @@ def there_and_back(b: ScenarioBuilder) -> Script:
 
 
 def identical_duplicates(b: ScenarioBuilder) -> Script:
-    """Equal rows come, and go one by one and together."""
+    """Inserts equal rows, and removes them one by one and together."""
     table = b.choices.pick(b.tables)
     target = shapes.anything(b, table)
     row = b.row(table, k=key(b))
@@ -58,7 +58,7 @@ def identical_duplicates(b: ScenarioBuilder) -> Script:
 
 
 def stacked_filter(b: ScenarioBuilder) -> Script:
-    """A dynamic table over a dynamic table, filtering on a column that changes below."""
+    """Changes the column by which a dynamic table filters another dynamic table."""
     table = b.choices.pick(b.tables)
     target = shapes.stacked(b, table)
     k = key(b)
@@ -72,7 +72,7 @@ def stacked_filter(b: ScenarioBuilder) -> Script:
 
 
 def diamond(b: ScenarioBuilder) -> Script:
-    """A change reaches a table by two paths: A -> B, A -> C, B join C -> D."""
+    """Changes a table that a dynamic table reads by two paths: A -> B, A -> C, B join C -> D."""
     table = b.choices.pick(b.tables)
     target = shapes.diamond(b, table)
     k = key(b)
@@ -85,7 +85,7 @@ def diamond(b: ScenarioBuilder) -> Script:
 
 
 def maintenance(b: ScenarioBuilder) -> Script:
-    """OPTIMIZE, RESTORE and overwrite between refreshes, alone and beside changes."""
+    """Runs OPTIMIZE, RESTORE and overwrite between refreshes, alone and beside changes."""
     table = b.choices.pick(b.tables)
     target = shapes.anything(b, table)
     optimize = act(Optimize(table.name))
@@ -97,7 +97,7 @@ def maintenance(b: ScenarioBuilder) -> Script:
 
 
 def in_several_branches(b: ScenarioBuilder) -> Script:
-    """A key comes in both branches of a UNION, goes from one and then from the other."""
+    """Inserts a key into both branches of a UNION, deletes it from one and then from the other."""
     left, right = shapes.two_tables(b)
     target = shapes.union_of_keys(b, left, right)
     k = key(b)
@@ -118,7 +118,7 @@ TYPES_THAT_MEET_INT: Sequence[tuple[SqlType, tuple[Value, ...]]] = (
 
 
 def values_of_two_types(b: ScenarioBuilder) -> Script:
-    """A key meets numbers of another type: equal ones, and those that only conversion makes equal."""
+    """Compares a key with numbers of another type: equal ones, and some that a conversion makes equal."""
     type_, values = b.choices.pick(TYPES_THAT_MEET_INT)
     table = b.add_table((type_,), digits=34 if type_ == BIGINT else 0)
     target = shapes.of_two_types(b, table, "a")
@@ -131,7 +131,7 @@ def values_of_two_types(b: ScenarioBuilder) -> Script:
 
 
 def no_op_update(b: ScenarioBuilder) -> Script:
-    """An UPDATE that sets every column to itself: commits without a change."""
+    """Runs an UPDATE that sets every column to itself: commits without a change."""
     table = b.choices.pick(b.tables)
     target = shapes.anything(b, table)
     touch = act(to_itself(table))
@@ -139,7 +139,7 @@ def no_op_update(b: ScenarioBuilder) -> Script:
 
 
 def one_merge_updates_and_deletes(b: ScenarioBuilder) -> Script:
-    """One MERGE that updates a row, deletes another and inserts a third."""
+    """Runs one MERGE that updates a row, deletes another and inserts a third."""
     table = b.choices.pick(b.tables)
     target = shapes.anything(b, table)
     rows = (b.row(table, k=0), b.row(table, k=1), b.row(table, k=4))
@@ -150,7 +150,7 @@ def one_merge_updates_and_deletes(b: ScenarioBuilder) -> Script:
 
 
 def changed_and_changed_again(b: ScenarioBuilder) -> Script:
-    """A row is inserted and updated, or updated twice, in one interval."""
+    """Inserts and updates a row, or updates it twice, in one interval."""
     table = b.choices.pick(b.tables)
     target = shapes.anything(b, table)
     drawn = other_column(b, table)
@@ -161,7 +161,7 @@ def changed_and_changed_again(b: ScenarioBuilder) -> Script:
 
 
 def replaced_source(b: ScenarioBuilder) -> Script:
-    """A base table is replaced by another of the same columns."""
+    """Replaces a base table by another of the same columns."""
     table = b.choices.pick(b.tables)
     target = shapes.anything(b, table)
     return script(target, act(Replace(table.name, b.dml.rows(table, 0, 3))), act(insert(b, table, k=key(b))))

@@ -23,7 +23,7 @@ from workload.types import INT
 
 
 def both_join_sides_change(b: ScenarioBuilder) -> Script:
-    """Matching rows appear on both sides in one interval, change together, vanish together."""
+    """Inserts matching rows on both sides in one interval, changes them together, deletes them together."""
     left, right = shapes.two_tables(b)
     target = shapes.join(b, left, right)
     k, other = key(b), key(b)
@@ -35,7 +35,7 @@ def both_join_sides_change(b: ScenarioBuilder) -> Script:
 
 
 def key_renamed_while_match_goes(b: ScenarioBuilder) -> Script:
-    """One side's key is renamed and the other side's row is deleted in one interval."""
+    """Changes one side's key and deletes the other side's row in one interval."""
     left, right = shapes.two_tables(b)
     target = shapes.join(b, left, right)
     k = key(b)
@@ -47,7 +47,7 @@ def key_renamed_while_match_goes(b: ScenarioBuilder) -> Script:
 
 
 def last_match_leaves_and_returns(b: ScenarioBuilder) -> Script:
-    """An outer row loses its last match, by DELETE or by an update of its key, and gets one again."""
+    """Takes away an outer row's last match, by DELETE or by an update of the key, and brings one back."""
     left, right = shapes.two_tables(b)
     target = shapes.outer_join(b, left, right)
     k = key(b)
@@ -63,7 +63,7 @@ def last_match_leaves_and_returns(b: ScenarioBuilder) -> Script:
 
 
 def unmatched_row_updated(b: ScenarioBuilder) -> Script:
-    """A row without a match changes while the other side changes too."""
+    """Changes a row without a match while the other side changes too."""
     left, right = shapes.two_tables(b)
     target = shapes.outer_join(b, left, right)
     column = other_column(b, left)
@@ -80,7 +80,7 @@ def unmatched_row_updated(b: ScenarioBuilder) -> Script:
 
 
 def several_joins(b: ScenarioBuilder) -> Script:
-    """Three inputs, two of which lose or gain rows in one interval; or one table among four inputs."""
+    """Changes two of three joined inputs in one interval; or one table that is several of four inputs."""
     first, second = shapes.two_tables(b)
     if b.choices.chance(50):
         return _one_table_updated(b, first, second)
@@ -95,7 +95,7 @@ def several_joins(b: ScenarioBuilder) -> Script:
 
 
 def _one_table_updated(b: ScenarioBuilder, table: TableSketch, other: TableSketch) -> Script:
-    """A table is two or three of four inputs of joins, and one UPDATE makes its rows match or not."""
+    """Makes rows match or not by one UPDATE of a table that is two or three of four inputs of joins."""
     target = shapes.four_way(b, table, other)
     name, k = shapes.int_column(table), key(b)
     return script(
@@ -108,7 +108,7 @@ def _one_table_updated(b: ScenarioBuilder, table: TableSketch, other: TableSketc
 
 
 def emptied_cross_join(b: ScenarioBuilder) -> Script:
-    """An outer join with a cross join on its other side, one input of which is emptied and refilled."""
+    """Empties and refills one input of a cross join that is a side of an outer join."""
     left, right = shapes.two_tables(b)
     target = shapes.over_cross(b, left, right)
     return script(
@@ -120,7 +120,7 @@ def emptied_cross_join(b: ScenarioBuilder) -> Script:
 
 
 def outer_joins_in_a_row(b: ScenarioBuilder) -> Script:
-    """One table in two outer joins: a row padded by the first gains and loses matches in the second.
+    """Changes one table in two outer joins: a row that the first pads gains and loses matches in the second.
 
     Or the second is an inner join, in which the padded row has several matches.
     """
@@ -139,7 +139,7 @@ def outer_joins_in_a_row(b: ScenarioBuilder) -> Script:
 
 
 def _pads_with_several_matches(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> Script:
-    """A row loses its matches in an outer join, while an inner join above repeats it, and gets them again."""
+    """Takes away a row's matches in an outer join below an inner join that repeats it; brings them back."""
     others = [table for table in b.tables if table.name not in (left.name, right.name)]
     third = b.choices.pick(others) if others else b.add_table()
     target = shapes.inner_over_outer(b, left, right, third)
@@ -154,7 +154,7 @@ def _pads_with_several_matches(b: ScenarioBuilder, left: TableSketch, right: Tab
 
 
 def null_key_in_a_row(b: ScenarioBuilder) -> Script:
-    """Two outer joins on different columns: a row whose key for one is NULL matches in the other."""
+    """Matches a row in one of two outer joins on different columns, where its key for the other is NULL."""
     left = b.add_table((INT,))
     right = shapes.partner(b, left)
     name = shapes.int_column(left)
@@ -169,7 +169,7 @@ def null_key_in_a_row(b: ScenarioBuilder) -> Script:
 
 
 def match_moves_away(b: ScenarioBuilder) -> Script:
-    """The only match of an outer row gets another key, and comes back: updates of the other side alone."""
+    """Gives the only match of an outer row another key, and back: it updates the other side alone."""
     left, right = shapes.two_tables(b)
     target = shapes.left_join(b, left, right)
     k = key(b)
@@ -182,7 +182,7 @@ def match_moves_away(b: ScenarioBuilder) -> Script:
 
 
 def key_of_another_name(b: ScenarioBuilder) -> Script:
-    """A self join on columns of different names, both of which both sides have."""
+    """Changes rows of a self join on columns of different names, both of which both sides have."""
     table = b.add_table((INT,))
     target = shapes.other_name(b, table)
     name, k = shapes.int_column(table), key(b)
@@ -195,7 +195,7 @@ def key_of_another_name(b: ScenarioBuilder) -> Script:
 
 
 def unioned_with_itself(b: ScenarioBuilder) -> Script:
-    """UNION ALL of a table with itself: rows that differ by their branch alone."""
+    """Changes a table below a UNION ALL of it with itself: rows differ by their branch alone."""
     table = b.choices.pick(b.tables)
     target = shapes.union_with_itself(b, table)
     k = key(b)
@@ -208,7 +208,7 @@ def unioned_with_itself(b: ScenarioBuilder) -> Script:
 
 
 def read_twice(b: ScenarioBuilder) -> Script:
-    """One table read twice: a self join, or a CTE used twice."""
+    """Changes a table that is read twice: in a self join, or by a CTE used twice."""
     table = b.choices.pick(b.tables)
     target = shapes.twice(b, table)
     k = key(b)

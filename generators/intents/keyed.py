@@ -48,22 +48,22 @@ class Keyed:
     free: int = 20
 
     def key(self, number: int | None) -> dict[str, Value]:
-        """The values of the key of a row."""
+        """Returns the values of the key of a row, by column."""
         if self.width == 1 or number is None:
             return {"k": number, "a": 0} if self.width == 2 else {"k": number}
         return {"k": number // 2, "a": number % 2}
 
     def new(self, number: int | None) -> Row:
-        """A random row with a key."""
+        """Returns a random row with a key."""
         return self.b.row(self.table, **self.key(number))
 
     def has_key(self, number: int | None) -> Expr:
-        """The condition that a row has a key."""
+        """Returns the condition that a row has a key."""
         first, *others = (is_value(self.table, name, value) for name, value in self.key(number).items())
         return Call("and", (first, *others), BOOLEAN) if others else first
 
     def differs(self) -> None:
-        """One row gets other values, another one goes, and one comes; sometimes nothing of that."""
+        """Changes `rows`: at most one gets other values, at most one goes, and at most one comes."""
         keys = list(self.rows)
         for key in self.b.choices.subset(keys, 0, 1):
             self.rows[key] = self.new(key)
@@ -74,16 +74,16 @@ class Keyed:
             self.rows[key] = self.new(key)
 
     def written(self, how: type[Overwrite | Replace] = Overwrite) -> Dml:
-        """The statement that writes all rows again."""
+        """Returns the statement that writes all rows again."""
         return how(self.table.name, tuple(self.rows.values()))
 
     def overwritten(self) -> Act:
-        """INSERT OVERWRITE with few other rows."""
+        """Returns an INSERT OVERWRITE with few other rows."""
         self.differs()
         return act(self.written())
 
     def overwritten_twice(self) -> Act:
-        """Two commits in one interval; the first takes all rows away, or the second changes some back."""
+        """Returns two commits; the first takes all rows away, or the second changes some back."""
         if self.b.choices.chance(40):
             return act(Overwrite(self.table.name, ())) + self.overwritten()
         before = dict(self.rows)
@@ -92,17 +92,17 @@ class Keyed:
         return first + act(self.written())
 
     def replaced(self) -> Act:
-        """CREATE OR REPLACE with few other rows."""
+        """Returns a CREATE OR REPLACE with few other rows."""
         self.differs()
         return act(self.written(Replace))
 
     def emptied_and_filled(self) -> Act:
-        """TRUNCATE and INSERT of few other rows, in one transaction."""
+        """Returns TRUNCATE and INSERT of few other rows, in one transaction."""
         self.differs()
         return act(Truncate(self.table.name), Insert(self.table.name, tuple(self.rows.values())))
 
     def key_moves(self) -> Act:
-        """UPDATE of the key of one row to a key that no row has."""
+        """Returns an UPDATE of the key of one row to a key that no row has."""
         old = self.b.choices.pick(list(self.rows) or [0])
         new, self.free = self.free, self.free + 1
         if old in self.rows:
@@ -114,7 +114,7 @@ class Keyed:
         return act(Update(self.table.name, to, self.has_key(old)))
 
     def merged(self) -> Act:
-        """MERGE on the key, and DELETE of a row."""
+        """Returns a MERGE on the key, and then a DELETE of a row."""
         keys = self.b.choices.subset([*self.rows, 14, 15], 1, 2)
         new = {key: self.new(key) for key in keys}
         self.rows.update(new)
@@ -126,9 +126,9 @@ class Keyed:
 
 
 def written_again_by_key(b: ScenarioBuilder) -> Script:
-    """A table with a primary key is overwritten, emptied and replaced, and most of its rows stay the same."""
-    keyed = [_new(b) for _ in range(b.choices.weighted(((2, 1), (1, 2))))]
-    target = _read(b, [each.table for each in keyed])
+    """Overwrites, empties and replaces a table with a primary key, most of whose rows stay the same."""
+    keyed = [_new_table(b) for _ in range(b.choices.weighted(((2, 1), (1, 2))))]
+    target = _define_over(b, [each.table for each in keyed])
     kinds = (
         *(Keyed.overwritten, Keyed.overwritten, Keyed.overwritten_twice, Keyed.replaced),
         *(Keyed.emptied_and_filled, Keyed.key_moves, Keyed.merged),
@@ -140,8 +140,8 @@ def written_again_by_key(b: ScenarioBuilder) -> Script:
     return script(target, *acts)
 
 
-def _new(b: ScenarioBuilder) -> Keyed:
-    """A table with a key and its first rows; the key may be of two columns, and one row's may be NULL."""
+def _new_table(b: ScenarioBuilder) -> Keyed:
+    """Adds a table with a key and its first rows; the key may have two columns, and NULL in one row."""
     table = b.add_table((INT,), shared=False)
     keyed = Keyed(b, table, 2 if b.choices.chance(35) else 1, {})
     b.primary_keys[table.name] = tuple(column.name for column in table.columns[: keyed.width])
@@ -155,8 +155,8 @@ def _new(b: ScenarioBuilder) -> Keyed:
     return keyed
 
 
-def _read(b: ScenarioBuilder, tables: list[TableSketch]) -> str:
-    """A dynamic table over tables with keys; joins of two of them, and of one with itself."""
+def _define_over(b: ScenarioBuilder, tables: list[TableSketch]) -> str:
+    """Defines a dynamic table over tables with keys; joins of two of them, and of one with itself."""
     first, last = tables[0], tables[-1]
     match b.choices.pick(("any", "join", "join", "stacked", "grouped")):
         case "any":
@@ -173,7 +173,7 @@ def _read(b: ScenarioBuilder, tables: list[TableSketch]) -> str:
 
 
 def frozen_by_key(b: ScenarioBuilder) -> Script:
-    """Rows on both sides of the boundary of a frozen part change, and rows cross it, or time moves it."""
+    """Changes rows on both sides of a frozen part's boundary, and moves rows or the boundary across."""
     if b.choices.chance(60):
         return _frozen_by_time(b)
     table = b.choices.pick(b.tables)
@@ -194,12 +194,12 @@ def frozen_by_key(b: ScenarioBuilder) -> Script:
 
 
 def _frozen_by_time(b: ScenarioBuilder) -> Script:
-    """Rows become frozen as time passes, and change before and after that; other tables may read them."""
+    """Changes rows before and after time has made them frozen; other tables may read them."""
     table = b.add_table((TIMESTAMP,), shared=False)
     b.sources.append(source_of(table, 8))
 
     def row(first: int, last: int) -> Dml:
-        """INSERT of a row that is frozen between the first and the last of some ticks from now."""
+        """Returns the INSERT of a row that is frozen between the first and the last of some coming ticks."""
         at = b.now + b.choices.integer(first, last) * b.tick + b.choices.pick((0, 0, 1, -1))
         return insert(b, table, a=START + dt.timedelta(microseconds=at))
 

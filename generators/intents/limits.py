@@ -1,4 +1,4 @@
-"""Triggers of ORDER BY with LIMIT: rows come in because another goes, and are pushed out by another."""
+"""Triggers of ORDER BY with LIMIT: one row goes and another comes in, or a new one pushes another out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workload.types import INT
 
 
 def first_rows_change(b: ScenarioBuilder) -> Script:
-    """The first row goes and the next comes in; a new first row pushes one out; NULL is the least key."""
+    """Deletes the first row, so that the next comes in; adds one, which pushes one out; NULL is least."""
     table = b.choices.pick(b.tables)
     source = shapes.reading(b, table.name)
     block = b.queries.first_of(select(source, _ordered(source, b.choices.integer(1, 3))))
@@ -33,7 +33,7 @@ def first_rows_change(b: ScenarioBuilder) -> Script:
 
 
 def first_rows_below(b: ScenarioBuilder) -> Script:
-    """Rows come in and go before, in and after the first rows, which are joined or grouped above."""
+    """Changes rows before, among and after the first rows, which are joined or grouped above."""
     table = b.choices.pick(b.tables)
     rows = _first_by_key(b, table)
     match b.choices.pick(("grouped", "scalar", "join", "difference")):
@@ -59,9 +59,9 @@ def first_rows_below(b: ScenarioBuilder) -> Script:
 
 
 def rows_equal_at_the_border(b: ScenarioBuilder) -> Script:
-    """Several rows have the last key that LIMIT keeps; one of them goes, one comes, and one before them goes.
+    """Changes rows that tie for the last place that LIMIT keeps, and one before them.
 
-    Any of them are right, so nothing reads the table. Or what is not in the order follows from it.
+    Any of them are right, so nothing reads the table. Or the other columns follow from the order.
     """
     table = b.add_table((b.choices.pick((INT, *shapes.ORDERED)),))
     source = shapes.reading(b, table.name)
@@ -86,12 +86,12 @@ def rows_equal_at_the_border(b: ScenarioBuilder) -> Script:
 
 
 def _ordered(source: FromClause, most: int) -> list[Term]:
-    """The first columns of a clause that rows can be ordered by."""
+    """Returns the first columns of a clause that rows can be ordered by."""
     return [term for term in source.matchable if term.type.kind not in UNORDERED][:most]
 
 
 def _first_by_key(b: ScenarioBuilder, table: TableSketch) -> FromClause:
-    """The first rows of a table in an order that begins with the key, mostly after some others."""
+    """Returns the first rows of a table in an order that begins with the key, mostly after some others."""
     source = shapes.reading(b, table.name)
     block = select(source, _ordered(source, b.choices.integer(1, 2)))
     order = tuple(SortKey(column.name, b.choices.chance(40)) for column in block.columns)

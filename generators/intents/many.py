@@ -26,7 +26,7 @@ DuckDB takes 10 KB for each value of a statement: 20,000 rows of 30 columns are 
 
 
 def many_rows(b: ScenarioBuilder) -> Script:
-    """Most rows of a large table change at once, then many go, then one comes."""
+    """Changes most rows of a large table at once, then deletes many, then inserts one."""
     table = b.add_table((INT, STRING), shared=False)
     rows = min(b.choices.weighted(SIZES), MOST_VALUES // len(table.columns))
     b.commit((Insert(table.name, tuple(b.row(table) for _ in range(rows))),))
@@ -47,11 +47,13 @@ def _source(b: ScenarioBuilder, table: TableSketch, rows: int) -> relations.From
 
 
 def _copy(b: ScenarioBuilder, table: TableSketch, rows: int) -> relations.Generated:
+    """Returns the query for the rows whose key is at least 0."""
     source = _source(b, table, rows)
     return relations.select(source, source.scope, call("ge", BOOLEAN, source.scope[0], constant(0, INT)).expr)
 
 
 def _groups(b: ScenarioBuilder, table: TableSketch, rows: int) -> relations.Generated:
+    """Returns the query for groups by the key and a text."""
     source = _source(b, table, rows)
     greatest = Term(Aggregate(AggregateFunction.MAX, source.scope[1].expr, False, INT))
     keys = [source.scope[0], source.scope[2]]
@@ -59,7 +61,7 @@ def _groups(b: ScenarioBuilder, table: TableSketch, rows: int) -> relations.Gene
 
 
 def _matches(b: ScenarioBuilder, table: TableSketch, rows: int) -> relations.Generated:
-    """The rows with the keys of a small table, and those without a match too if the join is a left one."""
+    """Returns the query for a join with the keys of a small table; a left join keeps rows without a match."""
     few = b.choices.pick(b.tables)
     keys = relations.read(b.source(few.name), b.queries.alias())
     small = relations.select(keys, [Term(keys.scope[0].expr)], distinct=True)

@@ -1,4 +1,4 @@
-"""Triggers of what only some ways of writing a query say: NOT IN of several columns, EXISTS over groups.
+"""Triggers of subqueries that only some styles write: NOT IN of several columns, EXISTS over groups.
 
 The IR has joins for these; the definition gets a style in which its text has the subquery.
 """
@@ -31,7 +31,7 @@ from workload.types import BIGINT, BOOLEAN, INT
 
 
 def member_by_two_columns(b: ScenarioBuilder) -> Script:
-    """Members by two columns, or by one and a tie; NULL comes to either column and goes again."""
+    """Changes members by two columns, or by one and a tie; NULL comes to either column and goes again."""
     type_ = b.choices.pick(shapes.ORDERED)
     left, right = b.add_table((type_,)), b.add_table((type_,))
     rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
@@ -64,7 +64,7 @@ def member_by_two_columns(b: ScenarioBuilder) -> Script:
 
 
 def marked_by_unknown(b: ScenarioBuilder) -> Script:
-    """IN decides between two values, where the key or a key of the others is NULL: it is neither."""
+    """Shows by IN whether another table has a key, where that key, or one there, becomes NULL."""
     left, right = shapes.two_tables(b)
     rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
     groups = select(others, [others.scope[0], Term(COUNT_STAR, 4)], group_by=others.scope[:1])
@@ -84,7 +84,7 @@ def marked_by_unknown(b: ScenarioBuilder) -> Script:
 
 
 def member_of_groups(b: ScenarioBuilder) -> Script:
-    """A condition over groups, or over the one group of all rows, becomes true, and false again.
+    """Makes a condition over groups, or over the one group of all rows, true and false again.
 
     The groups stand inside EXISTS, tied to the row outside; over no rows there is the one group, too.
     """
@@ -126,7 +126,7 @@ def member_of_groups(b: ScenarioBuilder) -> Script:
 
 
 def value_of_one_row(b: ScenarioBuilder) -> Script:
-    """A row reads the one row that another query has, mostly for its key; that comes, changes and goes."""
+    """Changes the one row that a scalar subquery reads, mostly by a key: it comes, changes and goes."""
     left, right = shapes.two_tables(b)
     rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
     inner = others.scope[0]
@@ -156,7 +156,7 @@ def value_of_one_row(b: ScenarioBuilder) -> Script:
 
 
 def first_rows_of_each(b: ScenarioBuilder) -> Script:
-    """Each row with the first rows of its key in another table, mostly after some others: LATERAL.
+    """Changes the rows that LATERAL reads: the first ones of a key in another table, mostly after others.
 
     Rows come before, among and after these, and go.
     """

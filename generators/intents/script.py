@@ -1,4 +1,4 @@
-"""What an intent is, and the statements that intents are written with."""
+"""The type of intents, and the statements that intents are written with."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from workload.query import Call, ColumnRef, Expr, Literal
 from workload.types import BOOLEAN, NESTED, Value
 
 Transaction = tuple[Dml, ...]
+"""The statements of one commit."""
 
 Act = tuple[Transaction, ...]
 """The transactions of one refresh interval."""
@@ -27,15 +28,16 @@ class Script:
 
 
 Intent = Callable[[ScenarioBuilder], Script]
+"""A function that defines dynamic tables in a builder and returns the script of one."""
 
 
 def script(target: str, *acts: Act) -> Script:
-    """The script of a dynamic table and acts."""
+    """Returns the script of a dynamic table and acts."""
     return Script(target, acts)
 
 
 def act(*statements: Dml) -> Act:
-    """An act of one transaction. Acts of several transactions are sums: `act(first) + act(second)`."""
+    """Returns an act of one transaction. Acts of several are sums: `act(first) + act(second)`."""
     return (statements,)
 
 
@@ -48,14 +50,14 @@ class DrawnColumn:
 
 
 def other_column(b: ScenarioBuilder, table: TableSketch) -> DrawnColumn:
-    """A random column that is not the key, and that values can be compared with."""
+    """Returns a random column that is not the key, and that values can be compared with."""
     places = range(1, len(table.columns))
     position = b.choices.pick([place for place in places if table.columns[place].type.kind not in NESTED])
     return DrawnColumn(table.columns[position].name, table.domains[position].values)
 
 
 def four_values(table: TableSketch, place: int) -> tuple[Value, Value, Value, Value]:
-    """Four values of a column in order, from the least to the greatest; some are equal if it has fewer."""
+    """Returns four values of a column from the least to the greatest; some are equal if it has fewer."""
     values = sorted(table.domains[place].values, key=_sortable)
     first, second, third, fourth = (values[(len(values) - 1) * part // 3] for part in range(4))
     return first, second, third, fourth
@@ -66,38 +68,38 @@ def _sortable(value: Value) -> Any:
 
 
 def key(b: ScenarioBuilder) -> int:
-    """A random key, one of those that random rows have too."""
+    """Returns a random key, one of those that random rows have too."""
     return b.choices.integer(0, 4)
 
 
 def column(table: TableSketch, name: str) -> ColumnRef:
-    """A table's column as DML statements on the table refer to it."""
+    """Returns a table's column as DML statements on the table refer to it."""
     return ColumnRef(table.name, name, next(c.type for c in table.columns if c.name == name))
 
 
 def is_value(table: TableSketch, name: str, value: Value) -> Expr:
-    """The condition `name = value`, or `name IS NULL` (by null-safe equality) for NULL."""
+    """Returns the condition `name = value`, or `name IS NULL` (by null-safe equality) for NULL."""
     ref = column(table, name)
     return Call("same" if value is None else "eq", (ref, Literal(value, ref.type)), BOOLEAN)
 
 
 def insert(b: ScenarioBuilder, table: TableSketch, /, **fixed: Value) -> Dml:
-    """INSERT of one random row with given values for some columns."""
+    """Returns the INSERT of one random row with given values for some columns."""
     # The first two parameters are positional only, since a column may be called `b`.
     return Insert(table.name, (b.row(table, **fixed),))
 
 
 def delete(table: TableSketch, name: str, value: Value) -> Dml:
-    """DELETE of the rows that have a value in a column."""
+    """Returns the DELETE of the rows that have a value in a column."""
     return Delete(table.name, is_value(table, name, value))
 
 
 def set_value(table: TableSketch, name: str, new: Value, where: Expr) -> Dml:
-    """UPDATE of one column to a constant."""
+    """Returns the UPDATE of one column to a constant."""
     ref = column(table, name)
     return Update(table.name, (Assignment(name, Literal(new, ref.type)),), where)
 
 
 def move_key(table: TableSketch, old: Value, new: Value) -> Dml:
-    """UPDATE of the rows with one key to another key."""
+    """Returns the UPDATE of the rows with one key to another key."""
     return set_value(table, "k", new, is_value(table, "k", old))

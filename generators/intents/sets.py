@@ -12,7 +12,7 @@ from workload.query import ExceptAll, IntersectAll
 
 
 def copies_on_both_sides(b: ScenarioBuilder) -> Script:
-    """Two copies on the left meet one on the right, then two, then none."""
+    """Puts two copies of a row on the left beside one on the right, then beside two, then beside none."""
     left, right = shapes.two_tables(b)
     target = _difference(b, left, right)
     k = key(b)
@@ -26,7 +26,7 @@ def copies_on_both_sides(b: ScenarioBuilder) -> Script:
 
 
 def _difference(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
-    """The keys of one table without those, or only those, that the other has."""
+    """Defines the keys of one table without those, or only those, that the other has."""
     first, second = (
         select(source, source.scope[:1])
         for source in (shapes.reading(b, table.name) for table in (left, right))
@@ -38,7 +38,7 @@ def _difference(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> st
 
 
 def tagged_branches(b: ScenarioBuilder) -> Script:
-    """Branches of UNION ALL with a constant each; readers of the union want the rows of one branch only.
+    """Changes branches of UNION ALL with a constant each, of which each reader wants one.
 
     TPC-DS's query 4 is written so. A condition on the constant is false in all branches but one. Or a branch
     for each of two columns of one table.

@@ -1,7 +1,7 @@
 """The dynamic tables that intents maintain: each query has a fixed shape and random details.
 
-Each function with a builder and tables defines a dynamic table in the builder and returns its name. Rows are
-upper estimates, from which the generator decides what may be summed.
+Each function whose docstring says that it defines a query adds a dynamic table with that query to the
+builder, and returns its name. Rows are upper estimates, from which the generator decides what may be summed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ORDERED = (INT, SMALLINT, BIGINT, WIDE_DECIMAL, DECIMAL, STRING, DATE)
 
 
 def two_tables(b: ScenarioBuilder) -> tuple[TableSketch, TableSketch]:
-    """Two different base tables; a second one is added if there is only one."""
+    """Returns two different base tables; a second one is added if there is only one."""
     while len(b.tables) < 2:
         b.add_table()
     first = b.choices.pick(b.tables)
@@ -38,49 +38,49 @@ def two_tables(b: ScenarioBuilder) -> tuple[TableSketch, TableSketch]:
 
 
 def partner(b: ScenarioBuilder, table: TableSketch) -> TableSketch:
-    """A base table other than the given one; a new one if there is no other."""
+    """Returns a base table other than the given one; a new one if there is no other."""
     others = [other for other in b.tables if other.name != table.name]
     return b.choices.pick(others) if others else b.add_table()
 
 
 def int_column(table: TableSketch) -> str:
-    """The last INT column of the table, which is the key if there is no other."""
+    """Returns the name of the last INT column of the table, which is the key if there is no other."""
     return [column.name for column in table.columns if column.type == INT][-1]
 
 
 def reading(b: ScenarioBuilder, name: str, rows: int = 8) -> FromClause:
-    """The FROM clause that reads one relation under a new alias."""
+    """Returns the FROM clause that reads one relation under a new alias."""
     return replace(read(b.source(name), b.queries.alias()), rows=rows)
 
 
 def read_under(b: ScenarioBuilder, block: Generated) -> FromClause:
-    """The FROM clause that reads a query under a new alias."""
+    """Returns the FROM clause that reads a query under a new alias."""
     alias = b.queries.alias()
     return FromClause(Derived(block.query, alias), scope_of(alias, block.columns), block.rows)
 
 
 def on_keys(left: FromClause, right: FromClause) -> Expr:
-    """The condition that the first columns are equal: the key, `k`, in every relation that intents join."""
+    """Returns the condition that the first columns are equal: the key, `k`, in all that intents join."""
     return call("eq", BOOLEAN, left.scope[0], right.scope[0]).expr
 
 
 def column_of(source: FromClause, name: str) -> Term:
-    """The term of a FROM clause that is the column of the name."""
+    """Returns the term of a FROM clause that is the column of the name."""
     return next(t for t in source.scope if isinstance(t.expr, ColumnRef) and t.expr.name == name)
 
 
 def define(b: ScenarioBuilder, generated: Generated, written: str = "") -> str:
-    """Adds a dynamic table with the query, and returns its name; `written` as in `add_dynamic_table`."""
+    """Defines a query and returns the table's name; `written` as in `add_dynamic_table`."""
     return b.add_dynamic_table(generated, written=written).name
 
 
 def define_over(b: ScenarioBuilder, source: FromClause, rows: int, shape: str) -> str:
-    """Adds a dynamic table with a random block of a shape over a FROM clause, and returns its name."""
+    """Defines a random block of a shape over a FROM clause."""
     return define(b, b.queries.over(replace(source, rows=rows), shape))
 
 
 def key_join(b: ScenarioBuilder, left: str, right: str, kind: JoinKind, shape: str) -> str:
-    """A join of two relations on their keys, then projected or grouped; sometimes with a second conjunct."""
+    """Defines a join of two relations on their keys, of a `shape`; sometimes with a second conjunct."""
     first, second = reading(b, left), reading(b, right)
     condition = on_keys(first, second)
     if kind is JoinKind.ANTI and b.choices.chance(40):
@@ -92,14 +92,14 @@ def key_join(b: ScenarioBuilder, left: str, right: str, kind: JoinKind, shape: s
 
 
 def join(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
-    """A join on the keys, mostly inner; plain or grouped."""
+    """Defines a join on the keys, mostly inner; plain or grouped."""
     others = (JoinKind.LEFT, JoinKind.FULL, JoinKind.SEMI, JoinKind.ANTI)
     kind = b.choices.weighted(((5, JoinKind.INNER), *((1, other) for other in others)))
     return key_join(b, left.name, right.name, kind, b.choices.weighted(((4, "plain"), (1, "grouped"))))
 
 
 def outer_join(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
-    """A join on the keys in which a row of `left` may lack a match: outer, semi or anti."""
+    """Defines a join on the keys in which a row of `left` may lack a match: outer, semi or anti."""
     others = (JoinKind.RIGHT, JoinKind.SEMI, JoinKind.ANTI)
     kind = b.choices.weighted(((4, JoinKind.LEFT), (3, JoinKind.FULL), *((2, other) for other in others)))
     pair = (right.name, left.name) if kind is JoinKind.RIGHT else (left.name, right.name)
@@ -107,18 +107,18 @@ def outer_join(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str
 
 
 def left_join(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
-    """l LEFT JOIN r ON l.k = r.k, projected."""
+    """Defines l LEFT JOIN r ON l.k = r.k, projected."""
     first, second = reading(b, left.name), reading(b, right.name)
     return define_over(b, joined(JoinKind.LEFT, first, second, on_keys(first, second)), 64, "plain")
 
 
 def anything(b: ScenarioBuilder, table: TableSketch) -> str:
-    """A random query over one table."""
+    """Defines a random query over one table."""
     return define(b, b.queries.query([b.source(table.name)], 1))
 
 
 def twice(b: ScenarioBuilder, table: TableSketch) -> str:
-    """A self join, written plainly or over a CTE used twice."""
+    """Defines a self join, written plainly or over a CTE used twice."""
     first, second = b.queries.alias(), b.queries.alias()
     kind = b.choices.weighted(((3, JoinKind.INNER), (1, JoinKind.LEFT), (1, JoinKind.FULL)))
     if b.choices.chance(50):
@@ -131,14 +131,14 @@ def twice(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def union_with_itself(b: ScenarioBuilder, table: TableSketch) -> str:
-    """UNION ALL of a table with itself: the two copies of a row differ by their branch alone."""
+    """Defines UNION ALL of a table with itself: the two copies of a row differ by their branch alone."""
     source = reading(b, table.name, 16)
     branch = select(source, source.scope)
     return define(b, replace(branch, query=UnionAll((branch.query, branch.query))))
 
 
 def union_by_tag(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
-    """A CTE over two tables that says of each row which one it is of, read twice and joined on its key.
+    """Defines a CTE over two tables that tags each row with its table, read twice and joined on its key.
 
     Each reader wants the rows of one table, by a condition in WHERE or in ON.
     """
@@ -164,7 +164,7 @@ def union_by_tag(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> s
 
 
 def _tagged(b: ScenarioBuilder, table: TableSketch, tag: int) -> Generated:
-    """The rows of a table by their keys, or how many each key has, beside the tag."""
+    """Returns the rows of a table by their keys, or how many each key has, beside the tag."""
     source = reading(b, table.name)
     tagged = [source.scope[0], constant(tag, INT)]
     if b.choices.chance(50):
@@ -173,7 +173,7 @@ def _tagged(b: ScenarioBuilder, table: TableSketch, tag: int) -> Generated:
 
 
 def unpivoted(b: ScenarioBuilder, table: TableSketch) -> str:
-    """A row for each of two columns, beside another one or none: what people write as UNPIVOT."""
+    """Defines a row for each of two columns, perhaps beside a third one, as people write it by UNPIVOT."""
     source = reading(b, table.name)
     columns = [source.scope[0], column_of(source, int_column(table))]
     columns.sort(key=lambda term: -term.digits)
@@ -192,14 +192,14 @@ def unpivoted(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def union_of_keys(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
-    """UNION of the keys of two tables: a key of both, or of several rows of one, is one row."""
+    """Defines UNION of the keys of two tables: a key of both, or of several rows of one, is one row."""
     first, second = reading(b, left.name), reading(b, right.name)
     branches = (select(first, first.scope[:1]), select(second, second.scope[:1]))
     return define(b, replace(branches[0], query=Union(tuple(branch.query for branch in branches)), rows=16))
 
 
 def of_two_types(b: ScenarioBuilder, table: TableSketch, other: str) -> str:
-    """The key compared with a column of another type, in WHERE or in ON."""
+    """Defines a comparison of the key with a column of another type, in WHERE or in ON."""
     source = reading(b, table.name)
     if b.choices.chance(60):
         where = b.choices.pick(("eq", "le", "lt", "gt"))
@@ -214,32 +214,32 @@ def of_two_types(b: ScenarioBuilder, table: TableSketch, other: str) -> str:
 
 
 def other_name(b: ScenarioBuilder, table: TableSketch) -> str:
-    """A self join on two columns of different names, written right side first: `ON r.k = l.x`."""
+    """Defines a self join on columns of different names, written right side first: `ON r.k = l.x`."""
     first, second = reading(b, table.name), reading(b, table.name)
     condition = call("eq", BOOLEAN, second.scope[0], column_of(first, int_column(table))).expr
     return define_over(b, joined(JoinKind.INNER, first, second, condition), 64, "plain")
 
 
 def same_columns(source: FromClause, table: TableSketch, where: Expr | None = None) -> Select:
-    """A SELECT of all columns of a base table, under their names."""
+    """Returns a SELECT of all columns of a base table, under their names."""
     items = tuple(Item(term.expr, c.name) for term, c in zip(source.scope, table.columns, strict=True))
     return Select(items, source.relation, where)
 
 
 def plain_copy(b: ScenarioBuilder, source: FromClause, table: TableSketch, where: Expr | None = None) -> str:
-    """A dynamic table with the columns of a base table."""
+    """Defines a SELECT of all columns of a base table."""
     return define(b, Generated(same_columns(source, table, where), b.source(table.name).columns, 8))
 
 
 def stacked(b: ScenarioBuilder, table: TableSketch) -> str:
-    """A filter over a dynamic table over a base table."""
+    """Defines a filter over a dynamic table over a base table."""
     upper = reading(b, plain_copy(b, reading(b, table.name), table))
     where = call("gt", BOOLEAN, upper.scope[0], constant(2, INT)).expr
     return define(b, select(upper, upper.scope, where))
 
 
 def diamond(b: ScenarioBuilder, table: TableSketch) -> str:
-    """Two dynamic tables over one base table, and a third that joins them."""
+    """Defines two dynamic tables over one base table, and a third that joins them."""
     first, second = reading(b, table.name), reading(b, table.name)
     left = plain_copy(b, first, table)
     keys = second.scope[:1]
@@ -250,7 +250,7 @@ def diamond(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def three_way(b: ScenarioBuilder, first: TableSketch, second: TableSketch) -> str:
-    """Three inputs joined on their keys."""
+    """Defines a join of three inputs on their keys."""
     third = b.choices.pick((first, second, b.choices.pick(b.tables)))
     left, middle, right = (reading(b, table.name) for table in (first, second, third))
     inner = joined(JoinKind.INNER, left, middle, on_keys(left, middle))
@@ -260,7 +260,7 @@ def three_way(b: ScenarioBuilder, first: TableSketch, second: TableSketch) -> st
 
 
 def four_way(b: ScenarioBuilder, table: TableSketch, other: TableSketch) -> str:
-    """Four inputs in inner joins by keys and other columns: one table twice or three times, and another.
+    """Defines inner joins of four inputs by keys and other columns: a table two or three times, and another.
 
     Sometimes the first two are joined in a sub-query.
     """
@@ -281,7 +281,7 @@ def four_way(b: ScenarioBuilder, table: TableSketch, other: TableSketch) -> str:
 
 
 def outer_chain(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
-    """l OUTER JOIN r LEFT JOIN s, where s is often l: rows padded by one join find matches in the other."""
+    """Defines l OUTER JOIN r LEFT JOIN s, s often being l: rows that one pads have matches in the other."""
     third = b.choices.pick((left, left, right, b.choices.pick(b.tables)))
     kind = b.choices.pick((JoinKind.LEFT, JoinKind.FULL))
     name = int_column(left) if b.choices.chance(50) else "k"
@@ -290,7 +290,7 @@ def outer_chain(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> st
 
 
 def inner_over_outer(b: ScenarioBuilder, left: TableSketch, right: TableSketch, third: TableSketch) -> str:
-    """(l OUTER JOIN r ON l.k = r.k) JOIN s ON l.k = s.k: rows of `left` stay in, padded or not."""
+    """Defines (l OUTER JOIN r ON l.k = r.k) JOIN s ON l.k = s.k: rows of `left` stay in, padded or not."""
     kept, padded, other = (reading(b, table.name) for table in (left, right, third))
     kind = b.choices.pick((JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL))
     pair = (padded, kept) if kind is JoinKind.RIGHT else (kept, padded)
@@ -307,7 +307,7 @@ def two_outer_joins(
     name: str,
     shape: str,
 ) -> str:
-    """l (kind) JOIN r ON l.k = r.k LEFT JOIN s ON l.name = s.k."""
+    """Defines l (kind) JOIN r ON l.k = r.k LEFT JOIN s ON l.name = s.k."""
     left, right, third = (reading(b, table.name) for table in tables)
     inner = joined(kind, left, right, on_keys(left, right))
     condition = call("eq", BOOLEAN, column_of(left, name), third.scope[0]).expr
@@ -315,7 +315,7 @@ def two_outer_joins(
 
 
 def over_cross(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
-    """l LEFT JOIN (l' CROSS JOIN r) ON l.k = l'.k."""
+    """Defines l LEFT JOIN (l' CROSS JOIN r) ON l.k = l'.k."""
     outer, first, second = (reading(b, name) for name in (left.name, left.name, right.name))
     cross = joined(JoinKind.CROSS, first, second, None)
     items = (Item(first.scope[0].expr, "k"), Item(second.scope[0].expr, "l"))

@@ -36,36 +36,37 @@ from workload.types import BIGINT, BOOLEAN, INT, SMALLINT, Value
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """The rows of one key in a table: column `a` has the values that are told of, `b` tells rows apart."""
+    """The rows of one key in a table: acts change the values of column `a`, and `b` tells rows apart."""
 
     b: ScenarioBuilder
     table: TableSketch
     key: int | None
 
     def comes(self, value: Value, number: int = 0) -> Dml:
-        """INSERT of a row of the key."""
+        """Returns the INSERT of a row of the key."""
         return insert(self.b, self.table, k=self.key, a=value, b=number)
 
     def goes(self, value: Value, number: int | None = None) -> Dml:
-        """DELETE of the rows of the key with a value; with a `number` of one of them."""
+        """Returns the DELETE of the rows of the key with a value; with a `number` of one of them."""
         parts = [is_value(self.table, "k", self.key), is_value(self.table, "a", value)]
         parts += [] if number is None else [is_value(self.table, "b", number)]
         return Delete(self.table.name, reduce(both, parts))
 
     def leaves(self) -> Dml:
-        """DELETE of all rows of the key."""
+        """Returns the DELETE of all rows of the key."""
         return delete(self.table, "k", self.key)
 
     def becomes(self, value: Value) -> Dml:
-        """UPDATE of all rows of the key to a value."""
+        """Returns the UPDATE of all rows of the key to a value."""
         return set_value(self.table, "a", value, is_value(self.table, "k", self.key))
 
 
 Values = Sequence[Value]
+"""Four values of column `a`, from the least to the greatest (`four_values`)."""
 
 
 def computed_anew_then_better(who: Story, values: Values) -> Sequence[Act]:
-    """The best row goes, so that the group is computed anew; a better one comes, and goes as well.
+    """Deletes the best row, so that the group is computed anew; inserts a better one, and deletes it as well.
 
     Two rows have the best value in between, which is what the better one takes over from.
     """
@@ -80,7 +81,7 @@ def computed_anew_then_better(who: Story, values: Values) -> Sequence[Act]:
 
 
 def best_of_two_goes(who: Story, values: Values) -> Sequence[Act]:
-    """Two rows have the best value of a group that was computed anew; they go one after the other."""
+    """Deletes two rows with the best value of a group that was computed anew, one after the other."""
     low, second, third, high = values
     return (
         act(
@@ -95,7 +96,7 @@ def best_of_two_goes(who: Story, values: Values) -> Sequence[Act]:
 
 
 def emptied_twice(who: Story, values: Values) -> Sequence[Act]:
-    """The group is emptied, refilled with another value, and emptied again."""
+    """Empties the group, refills it with another value, and empties it again."""
     low, _, _, high = values
     return (
         act(who.comes(low), who.comes(high)),
@@ -106,7 +107,7 @@ def emptied_twice(who: Story, values: Values) -> Sequence[Act]:
 
 
 def count_comes_back(who: Story, values: Values) -> Sequence[Act]:
-    """The number of rows is what it was: one comes as another goes, at once, and over two refreshes."""
+    """Keeps the number of rows: one comes as another goes, at once, and over two refreshes."""
     low, second, third, high = values
     return (
         act(who.comes(second), who.comes(third)),
@@ -117,7 +118,7 @@ def count_comes_back(who: Story, values: Values) -> Sequence[Act]:
 
 
 def touched_three_times(who: Story, values: Values) -> Sequence[Act]:
-    """Three refreshes in a row see the key changed: a row comes, all change, one goes."""
+    """Changes the key before three refreshes in a row: a row comes, all change, one goes."""
     low, second, third, high = values
     return (
         act(who.comes(second, 0), who.comes(third, 1)),
@@ -134,14 +135,15 @@ STORIES = (
     count_comes_back,
     touched_three_times,
 )
+"""The stories: each returns the acts for a key and four values of its column."""
 
 
 EXTREME_STORIES = (computed_anew_then_better, best_of_two_goes)
-"""Stories that ask what a table knows of its best values; of others they ask little."""
+"""The stories about what a table knows of its best values; other aggregates are hardly tested by them."""
 
 
 def story_of_a_key(b: ScenarioBuilder) -> Script:
-    """One key through several refreshes, in a table that keeps something of it; see the stories."""
+    """Leads one key through several refreshes of a table that keeps state of it; see the stories."""
     story = b.choices.pick(STORIES)
     table = b.add_table((b.choices.pick(shapes.ORDERED), INT))
     who = Story(b, table, b.choices.pick((0, 1, 2, 3, None)))
@@ -163,7 +165,7 @@ def story_of_a_key(b: ScenarioBuilder) -> Script:
 
 
 def _aggregated(b: ScenarioBuilder, table: TableSketch, *, extremes: bool) -> str:
-    """MIN and MAX, or SUM, COUNT and AVG, of the value by key, or over all rows."""
+    """Defines MIN and MAX, or SUM, COUNT and AVG, of the value by key, or over all rows."""
     source = shapes.reading(b, table.name)
     k, value = source.scope[:2]
     counted = Term(Aggregate(AggregateFunction.COUNT, value.expr, False, BIGINT), 5)
@@ -185,7 +187,7 @@ def _aggregated(b: ScenarioBuilder, table: TableSketch, *, extremes: bool) -> st
 
 
 def _different(b: ScenarioBuilder, table: TableSketch) -> str:
-    """The different keys, or keys with their values; on top, or counted."""
+    """Defines the different keys, or keys with their values; on top, or counted."""
     source = shapes.reading(b, table.name)
     inner = select(source, source.scope[: b.choices.integer(1, 2)], distinct=True)
     if b.choices.chance(50):
@@ -195,7 +197,7 @@ def _different(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def _members(b: ScenarioBuilder, table: TableSketch) -> str:
-    """The rows of another table that have the key, or have not; or its rows but for the others' copies."""
+    """Defines the rows of another table with the key, or without; or its keys EXCEPT ALL this table's."""
     other = shapes.partner(b, table)
     rows, others = shapes.reading(b, other.name), shapes.reading(b, table.name)
     if b.choices.chance(25):
@@ -209,7 +211,7 @@ def _members(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def _running(b: ScenarioBuilder, table: TableSketch) -> str:
-    """The rows with the best value, or the sum, up to each one of their key."""
+    """Defines the rows with the best value, or the sum, up to each one of their key."""
     source = shapes.reading(b, table.name)
     k, value, number = source.scope[:3]
     windows = Windows(b.queries, source, [k, value, number], None)
@@ -223,7 +225,7 @@ def _running(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def _beside(b: ScenarioBuilder, table: TableSketch) -> str:
-    """The rows of another table beside those of the key, or beside the best of them."""
+    """Defines the rows of another table beside those of the key, or beside the best of them."""
     other = shapes.partner(b, table)
     rows = shapes.reading(b, other.name)
     others: FromClause = shapes.reading(b, table.name)

@@ -1,4 +1,4 @@
-"""Triggers of what subqueries stand for: the group of a row comes and goes."""
+"""Triggers of subqueries, which the IR has as joins: the group of a row comes and goes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workload.types import BOOLEAN, INT
 
 
 def group_comes_and_goes(b: ScenarioBuilder) -> Script:
-    """A row gets a group in another table, which gets a second row, and goes; so for a key of NULL."""
+    """Adds the group of a row in another table, gives it a second row, removes it; also for a NULL key."""
     left, right = shapes.two_tables(b)
     k = key(b)
     match b.choices.weighted(((8, "beside"), (2, "first"), (3, "members"), (3, "total"), (1, "extreme"))):
@@ -44,7 +44,7 @@ def group_comes_and_goes(b: ScenarioBuilder) -> Script:
 
 
 def member_with_several_matches(b: ScenarioBuilder) -> Script:
-    """Equal rows get two matches in another table at once, lose them, and get one of NULL."""
+    """Gives equal rows two matches in another table at once, takes these away, and gives them one of NULL."""
     left, right = shapes.two_tables(b)
     k = key(b)
     rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
@@ -73,12 +73,12 @@ def member_with_several_matches(b: ScenarioBuilder) -> Script:
 
 
 def _beside_members(b: ScenarioBuilder, left: TableSketch, members: Generated) -> Generated:
-    """The rows of a table with the members that have their key: EXISTS and IN in ON of an outer join."""
+    """Returns the rows of a table with the members of their key: EXISTS and IN in ON of an outer join."""
     return _beside(b, shapes.reading(b, left.name), members)
 
 
 def _beside_extreme(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
-    """The rows of one table with those of another that have its least or greatest key: a value in ON."""
+    """Defines the rows of one table with those of another with its least or greatest key: a value in ON."""
     rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
     again, alias = shapes.reading(b, right.name), b.queries.alias()
     function = b.choices.pick((ir.AggregateFunction.MAX, ir.AggregateFunction.MIN))
@@ -92,7 +92,7 @@ def _beside_extreme(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -
 
 
 def _beside(b: ScenarioBuilder, rows: FromClause, others: Generated) -> Generated:
-    """Rows with those of a query that have their key, in a left or a right join."""
+    """Returns rows with those of a query that have their key, in a left or a right join."""
     alias = b.queries.alias()
     beside = FromClause(ir.Derived(others.query, alias), scope_of(alias, others.columns), 8)
     on = shapes.on_keys(rows, beside)
@@ -104,14 +104,14 @@ def _beside(b: ScenarioBuilder, rows: FromClause, others: Generated) -> Generate
 
 
 def _second_comparison(b: ScenarioBuilder, rows: FromClause, others: FromClause) -> ir.Expr | None:
-    """An equation of two columns other than the keys, so that IN compares two columns; None for no pair."""
+    """Returns an equation of two columns that are no keys, so that IN compares two; None without a pair."""
     inside, outside = (matchable(side.scope[1:]) for side in (rows, others))
     pairs = [(one, other) for one in inside for other in outside if one.type == other.type]
     return call("eq", BOOLEAN, *b.choices.pick(pairs)).expr if pairs else None
 
 
 def _with_first_rows(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
-    """The rows of one table with the first one or two of another that have their key: LATERAL with LIMIT."""
+    """Defines the rows of one table with the first one or two of their key in another: LATERAL with LIMIT."""
     rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
     inner = others.scope[0]
     shown = b.choices.subset([t for t in others.scope[1:] if t.key and t.type.kind not in UNORDERED], 0, 2)
@@ -128,10 +128,7 @@ def _with_first_rows(b: ScenarioBuilder, left: TableSketch, right: TableSketch) 
 
 
 def _groups_with_members(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
-    """The groups of one table whose key, or greatest key, another table has, or has not.
-
-    EXISTS and IN in HAVING say so.
-    """
+    """Defines the groups of one table whose key, or greatest key, another has or lacks: EXISTS in HAVING."""
     rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
     inner, shown = rows.scope[0], [b.queries.aggregate(rows)]
     keys, greatest = [inner], b.choices.chance(40)
@@ -151,7 +148,7 @@ def _groups_with_members(b: ScenarioBuilder, left: TableSketch, right: TableSket
 
 
 def _groups_beside_a_total(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
-    """The groups of one table with an aggregate of another: a value in HAVING, or beside an aggregate."""
+    """Defines the groups of one table with an aggregate of another: in HAVING, or beside an aggregate."""
     rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
     keys = [] if b.choices.chance(30) else [rows.scope[0]]
     count, sides = b.choices.chance(50), []
@@ -173,7 +170,7 @@ def _groups_beside_a_total(b: ScenarioBuilder, left: TableSketch, right: TableSk
 
 
 def _beside_groups(b: ScenarioBuilder, left: TableSketch, right: TableSketch, *, exists: bool) -> str:
-    """The rows of one table with an aggregate of their group in another, or with whether there is one."""
+    """Defines the rows of one table with an aggregate of their group in another, or whether there is one."""
     rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
     first, inner = rows.scope[0], others.scope[0]
     value = Term(COUNT_STAR, 4) if exists else b.queries.aggregate(others)

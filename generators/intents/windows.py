@@ -28,7 +28,7 @@ from workload.types import BIGINT, BOOLEAN, INT, Value
 
 
 def row_comes_between(b: ScenarioBuilder) -> Script:
-    """A row is inserted between two others, the first one goes, one moves to the end: neighbours change."""
+    """Inserts a row between two others, deletes the first, moves one to the end: neighbours change."""
     table = b.choices.pick(b.tables)
     source = _ordered(b, shapes.reading(b, table.name))
     partitioned = b.choices.chance(30)
@@ -49,9 +49,9 @@ def row_comes_between(b: ScenarioBuilder) -> Script:
 
 
 def running_values(b: ScenarioBuilder) -> Script:
-    """Running values go on from the rows before: a better one comes in the middle, and leaves again.
+    """Inserts rows in the middle and at the end of those that running values go over, better and worse ones.
 
-    Rows come at the end, with the key of another, and with a key of NULL; a value becomes NULL.
+    Others come with the key of a row that is there, and with a key of NULL; a value becomes NULL.
     """
     table = b.add_table((b.choices.pick(shapes.ORDERED), b.choices.pick(shapes.ORDERED)))
     source = shapes.reading(b, table.name)
@@ -87,7 +87,7 @@ def running_values(b: ScenarioBuilder) -> Script:
 
 
 def first_of_each_key(b: ScenarioBuilder) -> Script:
-    """The first row of each key: a better one comes, and goes with and without one in its place.
+    """Inserts a better first row of a key, and deletes it with and without one in its place.
 
     It moves back behind others, a better one comes while it goes, and its key goes.
     """
@@ -128,7 +128,7 @@ def _running_value(
     partition: tuple[ir.Expr, ...],
     order: tuple[ir.OrderKey, ...],
 ) -> Term:
-    """MIN, MAX, SUM or COUNT of a column up to each row, or its rank."""
+    """Returns MIN, MAX, SUM or COUNT of a column up to each row, or its rank."""
     function = b.choices.weighted(
         ((3, "MIN"), (3, "MAX"), (6, "SUM"), (1, "COUNT"), (1, "COUNT_STAR"), (2, "RANK"))
     )
@@ -147,7 +147,7 @@ def _running_value(
 
 
 def partition_changed(b: ScenarioBuilder) -> Script:
-    """A row leaves a partition that keeps others, comes to that of key NULL; two PARTITION BY lists."""
+    """Moves rows between partitions that keep others, also that of key NULL; two PARTITION BY lists."""
     table = b.choices.pick(b.tables)
     source = shapes.reading(b, table.name)
     other = other_column(b, table)
@@ -172,7 +172,7 @@ def partition_changed(b: ScenarioBuilder) -> Script:
 
 
 def subtotals(b: ScenarioBuilder) -> Script:
-    """A key is NULL beside the subtotal of all keys; a group goes, and its subtotal stays."""
+    """Makes a key NULL beside the subtotal of all keys; deletes a group, whose subtotal stays."""
     table = b.choices.pick(b.tables)
     source = shapes.reading(b, table.name)
     other = other_column(b, table)
@@ -190,13 +190,13 @@ def subtotals(b: ScenarioBuilder) -> Script:
 
 
 def _ordered(b: ScenarioBuilder, source: FromClause) -> FromClause:
-    """The clause with its key and at most one more column, which rows can be ordered by."""
+    """Returns the clause with its key and at most one more column, which rows can be ordered by."""
     ordered = [term for term in source.matchable if term.type.kind not in UNORDERED]
     return replace(source, scope=[ordered[0], *b.choices.subset(ordered[1:], 0, 1)])
 
 
 def _places(b: ScenarioBuilder, source: FromClause, *, partitioned: bool) -> Generated:
-    """The rows with one or two functions of their places, in an order that begins with the key."""
+    """Returns the rows with one or two functions of their places, in an order that begins with the key."""
     first, *rest = source.scope
     cut = rest if partitioned else []
     keys = [first, *(term for term in rest if term not in cut)]
@@ -208,7 +208,7 @@ def _places(b: ScenarioBuilder, source: FromClause, *, partitioned: bool) -> Gen
 
 
 def _running(b: ScenarioBuilder, source: FromClause, *, partitioned: bool) -> Generated:
-    """The rows with one or two aggregates of the rows up to each one, and sometimes their rank."""
+    """Returns the rows with one or two aggregates of the rows up to each one, and sometimes their rank."""
     first, *rest = source.scope
     partition = tuple(term.expr for term in rest) if partitioned else ()
     order = (ir.OrderKey(first.expr, b.choices.chance(30)),)
@@ -224,7 +224,7 @@ def _running(b: ScenarioBuilder, source: FromClause, *, partitioned: bool) -> Ge
 
 
 def _filtered(b: ScenarioBuilder, block: Generated, k: Term) -> Generated:
-    """Some of the rows of a block, by its key: a filter above the window functions."""
+    """Returns some of the rows of a block, by its key: a filter above the window functions."""
     alias = b.queries.alias()
     scope = scope_of(alias, block.columns)
     assert isinstance(block.query, ir.Select)

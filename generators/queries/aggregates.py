@@ -23,11 +23,13 @@ FEW_DIGITS = 6
 """Binary digits of the values of statistics: with their squares, and products of two, a double is exact."""
 
 SORTED = frozenset({*BITS, Kind.DECIMAL, Kind.STRING, Kind.BOOLEAN, Kind.DATE})
-"""Kinds whose values have one order, and that engines hold in arrays alike."""
+"""Kinds whose values have one order, and that all engines hold in arrays alike."""
 
 SEPARATORS = (",", "", "|", "; ")
+"""What LISTAGG puts between texts."""
 
 FRACTIONS = (0.5, 0.5, 0.0, 1.0, 0.25, 0.9, 0.3)
+"""The fractions of percentiles."""
 
 SHAPES: Sequence[tuple[int, str]] = (
     (4, "statistic"),
@@ -39,17 +41,18 @@ SHAPES: Sequence[tuple[int, str]] = (
     (1, "bits"),
     (2, "counted"),
 )
+"""The shapes of these aggregates, with weights; DRAWN has the function of each."""
 
 
 def aggregate_form(choices: Choices, scope: Scope, where_true: WhereTrue) -> Term | None:
-    """One of these aggregates over the columns of a FROM clause; None where two draws find none."""
+    """Returns one of these aggregates over the columns of a FROM clause; None where two draws find none."""
     known = matchable(comparable(scope))
     first = DRAWN[choices.weighted(SHAPES)](choices, known, where_true)
     return first or DRAWN[choices.weighted(SHAPES)](choices, known, where_true)
 
 
 def beside_texts(aggregates: Sequence[Term]) -> list[Term]:
-    """The aggregates of one block; of several DISTINCT ones beside LISTAGG all lose their DISTINCT.
+    """Returns the aggregates of one block; beside LISTAGG several DISTINCT ones all lose their DISTINCT.
 
     Spark 4.2 fails on these with a ClassCastException.
     """
@@ -63,11 +66,12 @@ def beside_texts(aggregates: Sequence[Term]) -> list[Term]:
 
 
 def _of_all_values(part: Node) -> Node | None:
+    """Returns an aggregate without its DISTINCT; None for other parts of an expression."""
     return replace(part, distinct=False) if isinstance(part, Aggregate) else None
 
 
 def _small(known: Scope) -> list[Term]:
-    """The numbers of few digits."""
+    """Returns the numbers of few digits."""
     return [t for t in known if t.digits <= FEW_DIGITS and (t.type.kind in NUMBERS or t.type == DECIMAL)]
 
 
@@ -98,6 +102,7 @@ def _estimate(aggregate: Aggregate) -> Term:
 
 
 def _by(choices: Choices, known: Scope, where_true: WhereTrue) -> Term | None:
+    """Returns MAX_BY or MIN_BY of a column, ordered by that column too, so that ties have one value."""
     if not known:
         return None
     value = choices.pick(known)
@@ -108,6 +113,7 @@ def _by(choices: Choices, known: Scope, where_true: WhereTrue) -> Term | None:
 
 
 def _list(choices: Choices, known: Scope, where_true: WhereTrue) -> Term | None:
+    """Returns COLLECT_LIST or COLLECT_SET, sorted, so that it does not depend on the order of rows."""
     options = [term for term in known if term.type.kind in SORTED]
     if not options:
         return None
@@ -150,7 +156,7 @@ def _bits(choices: Choices, known: Scope, where_true: WhereTrue) -> Term | None:
 
 
 def _counted(choices: Choices, known: Scope, where_true: WhereTrue) -> Term | None:
-    """COUNT of two or three columns, mostly of their different rows."""
+    """Returns COUNT of two or three columns, mostly of their different rows."""
     columns = [term for term in known if isinstance(term.expr, ColumnRef)]
     if len(columns) < 2:
         return None
@@ -161,6 +167,7 @@ def _counted(choices: Choices, known: Scope, where_true: WhereTrue) -> Term | No
 
 
 def _perhaps(choices: Choices, value: Term, where_true: WhereTrue) -> Term:
+    """Returns the value, sometimes only where a random condition holds."""
     return where_true(value) if choices.chance(15) else value
 
 

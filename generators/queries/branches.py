@@ -1,4 +1,4 @@
-"""The floors of the branches of rules: how often a run must have maintained a table by each.
+"""The floors of the branches of rules: how often, per 1,000 scenarios, a run must maintain tables by each.
 
 The names are those of the built-in engine (`dynamic_tables.plan.branches`), which generators do not import; a
 test compares them. A coverage of operators cannot tell a window function over tails from one over whole

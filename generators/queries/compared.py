@@ -24,7 +24,7 @@ from workload.types import BOOLEAN
 
 
 class DrawsValues(DrawsAggregates, Protocol):
-    """What draws aggregates and conditions, as `queries.QueryGenerator` does."""
+    """The part of `queries.QueryGenerator` that this module needs: it draws aggregates and conditions."""
 
     def alias(self) -> str: ...
 
@@ -32,7 +32,7 @@ class DrawsValues(DrawsAggregates, Protocol):
 
 
 def compared(draw: DrawsValues, sources: Sequence[Source]) -> Generated:
-    """Rows beside an aggregate of another relation, or of its group: what scalar subqueries say."""
+    """Returns rows beside an aggregate of another relation, or of its group, as scalar subqueries give it."""
     first = draw.choices.pick(sources)
     left, right = read(first, draw.alias()), read(draw.choices.pick(sources), draw.alias())
     of_groups = draw.choices.chance(45)
@@ -73,7 +73,7 @@ def compared(draw: DrawsValues, sources: Sequence[Source]) -> Generated:
 
 
 def _groups(draw: DrawsValues, rows: FromClause) -> FromClause:
-    """The groups of some rows, or all of them as one, with one or two aggregates: what HAVING can compare."""
+    """Returns the groups of some rows, or all as one, with aggregates: what HAVING can compare."""
     by = [term for term in rows.matchable if term.type.kind not in UNORDERED]
     keys = draw.choices.subset(by, 0, 2)
     values = [draw.aggregate(rows) for _ in range(draw.choices.integer(1, 2))]
@@ -84,10 +84,9 @@ def _groups(draw: DrawsValues, rows: FromClause) -> FromClause:
 def _tied_by_an_inequality(
     draw: DrawsValues, source: Source, left: FromClause, right: FromClause, pair: tuple[Term, Term]
 ) -> Generated:
-    """Rows beside an aggregate of the rows that are tied to each by an inequality, say.
+    """Returns rows beside an aggregate of the rows that are tied to each by a comparison such as `<=`.
 
-    It is computed once for each different value that the rows have: what a scalar subquery with any
-    condition says.
+    It is computed once for each different value of the rows: what a scalar subquery with any condition says.
     """
     outer, inner = pair
     assert isinstance(outer.expr, ColumnRef), "pairs are of columns"

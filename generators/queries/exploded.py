@@ -16,7 +16,7 @@ MOST_ELEMENTS = 3
 
 
 def exploded(choices: Choices, source: FromClause, alias: str) -> FromClause | None:
-    """The rows of a FROM clause, each once for each element of an array; None where it has no column for one.
+    """Returns the rows of a FROM clause, each once for each element of an array; None if no column gives one.
 
     In 40 of 100 cases rows without elements stay, and in 40 the positions are shown.
     """
@@ -35,7 +35,7 @@ def exploded(choices: Choices, source: FromClause, alias: str) -> FromClause | N
 
 
 def _array(choices: Choices, source: FromClause) -> Term | None:
-    """A column that holds arrays, mostly, if there is one; else an array of columns, or parts of a text."""
+    """Returns a column of arrays, mostly; else an array of columns, or parts of a text; None without any."""
     stored = [term for term in source.scope if term.type.kind is Kind.ARRAY]
     if stored and choices.chance(75):
         return choices.pick(stored)

@@ -69,32 +69,32 @@ Scope = Sequence[Term]
 
 
 def of_type(scope: Scope, type_: SqlType) -> list[Term]:
-    """The columns of the scope that have exactly the given type."""
+    """Returns the columns of the scope that have exactly the given type."""
     return [term for term in scope if term.type == type_]
 
 
 def matchable(scope: Scope) -> list[Term]:
-    """The columns of the scope by which rows may be matched and grouped: see `Term.key`."""
+    """Returns the columns of the scope by which rows may be matched and grouped: see `Term.key`."""
     return [term for term in scope if term.key]
 
 
 def comparable(scope: Scope) -> list[Term]:
-    """The columns of the scope that can be compared: not those of nested types, and no estimates."""
+    """Returns the columns of the scope that can be compared: not those of nested types, and no estimates."""
     return [term for term in scope if term.type.kind not in NESTED and term.type != ESTIMATE]
 
 
 def call(function: str, type_: SqlType, *args: Term, digits: int = NO_ARITHMETIC) -> Term:
-    """The call of a function; it may serve as a key if all its arguments may."""
+    """Returns the call of a function; it may serve as a key if all its arguments may."""
     return Term(Call(function, tuple(arg.expr for arg in args), type_), digits, all(arg.key for arg in args))
 
 
 def constant(value: Value, type_: SqlType) -> Term:
-    """A given value as a literal of the type."""
+    """Returns a given value as a literal of the type."""
     return Term(Literal(value, type_))
 
 
 def met(left: Term, right: Term) -> tuple[Term, Term] | None:
-    """Two terms of different types, cast to their common type; None where they have none."""
+    """Returns two terms of different types, cast to their common type; None where they have none."""
     type_ = common_type(left.type, right.type)
     if type_ is None:
         return None
@@ -103,14 +103,14 @@ def met(left: Term, right: Term) -> tuple[Term, Term] | None:
 
 
 def literal(choices: Choices, type_: SqlType, *, null: bool = False) -> Term:
-    """A random constant from the type's first domain, whose values are small; NULL only if `null` is set."""
+    """Returns a random constant of the type's first domain, with small values; NULL only if `null` is set."""
     values = DOMAINS[type_.kind][0][1].values
     value = None if null and choices.chance(10) else choices.pick(values)
     return Term(Literal(value, type_), 3 if type_.kind in WIDTH else NO_ARITHMETIC)
 
 
 def expression(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> Term:
-    """A random expression of a type, nested at most `depth` deep; columns are likelier than constants."""
+    """Returns a random expression of a type, at most `depth` deep; columns are likelier than constants."""
     columns = of_type(scope, type_)
     if type_ == ESTIMATE:
         return choices.pick(columns) if columns else literal(choices, type_)
@@ -129,7 +129,7 @@ def expression(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> Te
 
 
 def nested(choices: Choices, scope: Scope, columns: Sequence[Term], depth: int) -> Term:
-    """One of the columns of a nested type, or CASE or COALESCE over two of them."""
+    """Returns one of the columns of a nested type, or CASE or COALESCE over two of them."""
     first, second = choices.pick(columns), choices.pick(columns)
     if depth == 0 or choices.chance(60):
         return first
@@ -139,7 +139,7 @@ def nested(choices: Choices, scope: Scope, columns: Sequence[Term], depth: int) 
 
 
 def conditional(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> Term:
-    """CASE, COALESCE, NULLIF, GREATEST or LEAST over expressions of one type."""
+    """Returns CASE, COALESCE, NULLIF, GREATEST or LEAST over expressions of one type."""
     first = expression(choices, scope, type_, depth - 1)
     second = expression(choices, scope, type_, depth - 1)
     narrower = [term for term in scope if term.type != type_ and common_type(term.type, type_) == type_]
@@ -160,7 +160,7 @@ def conditional(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> T
 
 
 def selected(choices: Choices, scope: Scope, first: Term, second: Term) -> Term:
-    """One of two values, or a constant, by what one column holds: CASE with an operand, or DECODE."""
+    """Returns one of two values, or a constant, by what one column holds: CASE with an operand, or DECODE."""
     tested, compare = choices.pick(comparable(scope)), choices.pick(("eq", "same"))
     otherwise = literal(choices, first.type, null=True)
     branches: list[Term] = []
@@ -170,7 +170,7 @@ def selected(choices: Choices, scope: Scope, first: Term, second: Term) -> Term:
 
 
 def arithmetic(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> Term:
-    """+, -, *, unary minus, abs or % over one numeric type, as long as the digits suffice."""
+    """Returns +, -, *, unary minus, abs or % over one numeric type, as long as the digits suffice."""
     first = expression(choices, scope, type_, depth - 1)
     second = expression(choices, scope, type_, depth - 1)
     name = choices.weighted(((3, "add"), (2, "sub"), (1, "mul"), (1, "neg"), (1, "abs"), (1, "mod")))
@@ -190,7 +190,7 @@ def arithmetic(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> Te
 
 
 def double(choices: Choices, scope: Scope, depth: int) -> Term:
-    """A DOUBLE: arithmetic, or a guarded quotient."""
+    """Returns a DOUBLE: arithmetic, or a guarded quotient."""
     if choices.chance(25):
         over, under = expression(choices, scope, INT, depth - 1), expression(choices, scope, INT, depth - 1)
         # A quotient is no multiple of a power of two any more: a sum of quotients depends on their order.
@@ -199,7 +199,7 @@ def double(choices: Choices, scope: Scope, depth: int) -> Term:
 
 
 def big_integer(choices: Choices, scope: Scope, depth: int) -> Term:
-    """A BIGINT: arithmetic, or a widened INT."""
+    """Returns a BIGINT: arithmetic, or a widened INT."""
     if choices.chance(30):
         narrow = expression(choices, scope, INT, depth - 1)
         return call("cast", BIGINT, narrow, digits=narrow.digits)
@@ -207,7 +207,7 @@ def big_integer(choices: Choices, scope: Scope, depth: int) -> Term:
 
 
 def small_integer(choices: Choices, scope: Scope, depth: int) -> Term:
-    """A SMALLINT: arithmetic, or a widened TINYINT."""
+    """Returns a SMALLINT: arithmetic, or a widened TINYINT."""
     if choices.chance(30):
         narrow = expression(choices, scope, TINYINT, depth - 1)
         return call("cast", SMALLINT, narrow, digits=narrow.digits)
@@ -215,7 +215,7 @@ def small_integer(choices: Choices, scope: Scope, depth: int) -> Term:
 
 
 def integer(choices: Choices, scope: Scope, depth: int) -> Term:
-    """An INT: arithmetic, the length of a string, a part of a date, or the days between two dates."""
+    """Returns an INT: arithmetic, the length of a string, a part of a date, or the days between two dates."""
     match choices.weighted(((6, "arithmetic"), (1, "length"), (1, "date"), (1, "datediff"))):
         case "length":
             return call("length", INT, expression(choices, scope, STRING, depth - 1), digits=10)
@@ -230,7 +230,7 @@ def integer(choices: Choices, scope: Scope, depth: int) -> Term:
 
 
 def exact_decimal(choices: Choices, scope: Scope, depth: int) -> Term:
-    """A DECIMAL sum or difference of the domain's width."""
+    """Returns a DECIMAL: a sum or difference, of the width of the domain."""
     scope = [term for term in scope if term.type != DECIMAL or term.digits != NO_ARITHMETIC]
     first = expression(choices, scope, DECIMAL, 0)
     second = expression(choices, scope, DECIMAL, 0)
@@ -240,7 +240,7 @@ def exact_decimal(choices: Choices, scope: Scope, depth: int) -> Term:
 
 
 def string(choices: Choices, scope: Scope, depth: int) -> Term:
-    """A STRING: concatenation, case change, substring, replacement, or a number as text."""
+    """Returns a STRING: concatenation, case change, substring, replacement, or a number as text."""
     inner = expression(choices, scope, STRING, depth - 1)
     match choices.integer(0, 4):
         case 0:
@@ -259,7 +259,7 @@ def string(choices: Choices, scope: Scope, depth: int) -> Term:
 
 
 def date(choices: Choices, scope: Scope, depth: int) -> Term:
-    """A DATE some days from a column or constant; the domain leaves room at both ends of the calendar."""
+    """Returns a DATE some days from a column or constant; domains leave room at the calendar's ends."""
     columns = of_type(scope, DATE)
     # Only from plain columns, and not from a column that was moved already (0 digits): moved again and
     # again, a date could leave the calendar.
@@ -288,7 +288,7 @@ COMPARISONS: Sequence[tuple[int, str]] = (
 
 
 def predicate(choices: Choices, scope: Scope, depth: int) -> Term:
-    """A random condition over the scope, nested at most `depth` deep."""
+    """Returns a random condition over the scope, nested at most `depth` deep."""
     kinds = [(5, "compare"), (1, "null"), (1, "in"), (1, "between")]
     if depth > 0:
         kinds += [(2, "connective"), (1, "not"), (1, "chain")]
@@ -300,6 +300,7 @@ def predicate(choices: Choices, scope: Scope, depth: int) -> Term:
 
 
 def _operand(choices: Choices, scope: Scope, depth: int) -> Term:
+    """Returns one side of a comparison: mostly a column, else an expression."""
     simple = comparable(scope)
     if simple and choices.chance(70):
         return choices.pick(simple)
@@ -345,7 +346,7 @@ def _not(choices: Choices, scope: Scope, depth: int) -> Term:
 
 
 def _chain(choices: Choices, scope: Scope, depth: int) -> Term:
-    """A condition over conditions: `(a < b) = c`, `(a = b) IS NULL`, `(a = b) BETWEEN c AND d`."""
+    """Returns a condition over conditions: `(a < b) = c`, `(a = b) IS NULL`, `(a = b) BETWEEN c AND d`."""
     first = predicate(choices, scope, depth - 1)
     match choices.integer(0, 4):
         case 0:
@@ -390,6 +391,7 @@ PREDICATES: Mapping[str, Callable[[Choices, Scope, int], Term]] = {
     "like": _like,
     "boolean": _boolean,
 }
+"""The function that draws each kind of condition."""
 
 COMPOUND: Mapping[Kind, Callable[[Choices, Scope, int], Term]] = {
     Kind.TINYINT: lambda choices, scope, depth: arithmetic(choices, scope, TINYINT, depth),
@@ -403,4 +405,4 @@ COMPOUND: Mapping[Kind, Callable[[Choices, Scope, int], Term]] = {
     Kind.DATE: date,
     Kind.BOOLEAN: predicate,
 }
-"""Per kind, what builds an expression from smaller ones. Other kinds have only columns and constants."""
+"""The function that builds an expression of a kind from smaller ones; others are columns or constants."""

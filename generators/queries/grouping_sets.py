@@ -1,4 +1,4 @@
-"""Random GROUPING SETS, ROLLUP and CUBE."""
+"""Random GROUPING SETS, ROLLUP and CUBE: one block grouped by several sets of its keys."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from workload.query import Expr, Grouping, Select
 from workload.types import BOOLEAN, TINYINT
 
 Sets = tuple[tuple[int, ...], ...]
+"""Sets of keys, each as the positions of its keys."""
 
 
 def grouping_sets(
     draw: DrawsAggregates, source: FromClause, where: Expr | None, keys: Sequence[Term]
 ) -> Generated:
-    """A block grouped by several sets of keys; GROUPING tells a subtotal from a key that is NULL."""
+    """Returns a block grouped by several sets of keys; GROUPING tells a subtotal from a key that is NULL."""
     choices = draw.choices
     aggregates = beside_texts([draw.aggregate(source) for _ in range(choices.integer(1, 2))])
     groupings = [Term(Grouping(choices.pick(keys).expr, TINYINT), 1)] if choices.chance(50) else []
@@ -39,7 +40,7 @@ def grouping_sets(
 
 
 def some_sets(choices: Choices, keys: int) -> Sets:
-    """ROLLUP, CUBE, or some sets that name all keys."""
+    """Returns the sets of a ROLLUP or CUBE of so many keys, or some sets that together name all keys."""
     every = tuple(range(keys))
     match choices.weighted(((4, "rollup"), (2, "cube"), (4, "sets"))):
         case "rollup":

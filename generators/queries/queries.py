@@ -116,6 +116,7 @@ DIFFERENCES: Sequence[tuple[int, type[ir.ExceptAll | ir.Except | ir.IntersectAll
     (2, ir.IntersectAll),
     (2, ir.Intersect),
 )
+"""The operations that compare the rows of two queries, with weights."""
 
 EXACTLY_AVERAGED = 12
 """Digits from which Spark averages a DECIMAL exactly; one of fewer it averages as a DOUBLE."""
@@ -128,6 +129,7 @@ AGGREGATES: Sequence[tuple[int, ir.AggregateFunction]] = (
     (3, ir.AggregateFunction.MIN),
     (3, ir.AggregateFunction.MAX),
 )
+"""The plain aggregates, with weights."""
 
 
 def never_false(condition: ir.Expr) -> ir.Expr:
@@ -141,7 +143,7 @@ def never_false(condition: ir.Expr) -> ir.Expr:
 
 @dataclass(slots=True)
 class QueryGenerator:
-    """Draws queries over some sources. `aliases` counts the aliases given so far: each is new."""
+    """The source of random queries over some relations. `aliases`: how many aliases were given so far."""
 
     choices: Choices
     weights: QueryWeights = field(default_factory=QueryWeights)
@@ -153,7 +155,7 @@ class QueryGenerator:
         return self.weights.max_rows
 
     def query(self, sources: Sequence[Source], depth: int | None = None) -> Generated:
-        """A random query over the sources, nested at most `depth` deep (default: the weights' depth)."""
+        """Returns a random query over the sources, at most `depth` deep (default: the weights' depth)."""
         depth = self.weights.depth if depth is None else depth
         shapes = [(w, s) for w, s in self.weights.shapes if depth > 0 or s not in NESTED_SHAPES]
         shape = self.choices.weighted(shapes)
@@ -174,7 +176,7 @@ class QueryGenerator:
                 return self.over(self.from_clause(sources, depth), shape)
 
     def difference(self, sources: Sequence[Source], depth: int) -> Generated:
-        """EXCEPT or INTERSECT, with or without ALL: of one block with two conditions, or of two blocks."""
+        """Returns EXCEPT or INTERSECT, also with ALL, of one block with two conditions or of two blocks."""
         source = self.from_clause(sources, depth - 1)
         # Rows are matched by all their columns.
         source = replace(source, scope=source.matchable)
@@ -190,7 +192,7 @@ class QueryGenerator:
         return replace(first, query=operation((first.query, second)))
 
     def limited(self, source: FromClause) -> Generated:
-        """The first rows of a block in an order of all its columns, so that only equal rows are ties."""
+        """Returns the first rows of a block in an order of all its columns, so that only equal rows tie."""
         ordered = [term for term in source.matchable if term.type.kind not in UNORDERED]
         block = self.over(
             replace(source, scope=ordered),
@@ -201,7 +203,7 @@ class QueryGenerator:
         return self.first_of(block)
 
     def first_of(self, block: Generated) -> Generated:
-        """LIMIT of up to four rows over a block, sometimes with OFFSET, in an order that leaves no ties.
+        """Returns LIMIT of up to four rows over a block, sometimes with OFFSET, in an order without ties.
 
         The order has all columns; in half of the cases the last ones are left out while there are no ties.
         """
@@ -220,21 +222,21 @@ class QueryGenerator:
         return replace(block, query=limited, rows=min(block.rows, limited.count))
 
     def alike(self, source: FromClause, columns: Sequence[OutputColumn]) -> Generated | None:
-        """A block whose outputs have the types of given columns; None where FROM has none of one type."""
+        """Returns a block with outputs of the types of given columns; None if FROM has none of one type."""
         usable = [of_type(source.matchable, column.type) for column in columns]
         if not all(usable):
             return None
         return select(source, [self.choices.pick(terms) for terms in usable], self.sometimes(source, 30))
 
     def sometimes(self, source: FromClause, percent: int, *, depth: int = 1) -> ir.Expr | None:
-        """A random condition over a FROM clause in so many percent of the cases, else None."""
+        """Returns a random condition over a FROM clause in so many percent of the cases, else None."""
         if not self.choices.chance(percent):
             return None
         # A condition on the last bits of a sum of floats has more than one right answer.
         return expressions.predicate(self.choices, source.matchable, depth).expr
 
     def over(self, source: FromClause, shape: str) -> Generated:
-        """A SELECT block over a FROM clause, of a shape such as plain, grouped, scalar or windowed."""
+        """Returns a SELECT block over a FROM clause, of a shape such as plain, grouped or windowed."""
         where = self.sometimes(source, self.weights.where_percent)
         match shape:
             case "grouped":
@@ -252,12 +254,12 @@ class QueryGenerator:
         return named_as_input(self.choices, source, block) if renamed else block
 
     def alias(self) -> str:
-        """An alias that no relation of this scenario has yet."""
+        """Returns an alias that no relation of this scenario has yet."""
         self.aliases += 1
         return f"t{self.aliases}"
 
     def from_clause(self, sources: Sequence[Source], depth: int) -> FromClause:
-        """A FROM clause: one to three relations, joined."""
+        """Returns a FROM clause: one to three relations, joined."""
         count = self.choices.weighted(self.weights.relations)
         clause = self.relation(sources, depth)
         for _ in range(count - 1):
@@ -272,13 +274,13 @@ class QueryGenerator:
         return self.with_elements(clause)
 
     def with_elements(self, clause: FromClause) -> FromClause:
-        """The FROM clause, in some cases with the elements of an array beside its rows."""
+        """Returns the FROM clause, in some cases with the elements of an array beside its rows."""
         if not self.choices.chance(self.weights.exploded_percent) or clause.rows > self.weights.max_rows:
             return clause
         return exploded(self.choices, clause, self.alias()) or clause
 
     def relation(self, sources: Sequence[Source], depth: int) -> FromClause:
-        """One of the sources, or a sub-select."""
+        """Returns one of the sources, or a sub-select."""
         alias = self.alias()
         if depth > 0 and self.choices.chance(self.weights.derived_percent):
             inner = self.query(sources, depth - 1)
@@ -287,14 +289,14 @@ class QueryGenerator:
         return self.with_elements(read(self.choices.pick(sources), alias))
 
     def join(self, kind: ir.JoinKind, left: FromClause, right: FromClause) -> FromClause:
-        """A join of two FROM clauses, on a condition that usually equates two columns."""
+        """Returns a join of two FROM clauses, on a condition that usually equates two columns."""
         condition = None if kind is ir.JoinKind.CROSS else self.condition(left.scope, right.scope)
         if kind is ir.JoinKind.ANTI and condition is not None and self.choices.chance(40):
             condition = never_false(condition)
         return joined(kind, left, right, condition)
 
     def condition(self, left: list[Term], right: list[Term]) -> ir.Expr:
-        """An ON condition: usually an equality, sometimes with a second conjunct."""
+        """Returns an ON condition: usually an equality, sometimes with a second conjunct."""
         lefts, rights = ([term for term in matchable(s) if term.type != BOOLEAN] for s in (left, right))
         pairs = [(a, b) for a in lefts for b in rights if a.type == b.type]
         if not pairs or self.choices.chance(8):
@@ -320,12 +322,12 @@ class QueryGenerator:
         return condition.expr
 
     def windowed(self, source: FromClause, where: ir.Expr | None) -> Generated:
-        """Window functions over rows, or over groups."""
+        """Returns a block with window functions over rows, or over groups."""
         keys = self.keys(source) if self.choices.chance(30) else []
         return windowed_groups(self, source, where, keys) if keys else windowed_rows(self, source, where)
 
     def plain(self, source: FromClause, where: ir.Expr | None, *, distinct: bool = False) -> Generated:
-        """A projection to one to five terms, DISTINCT if so wanted; at least one of them is a column."""
+        """Returns a projection to one to five terms, DISTINCT if so wanted; one term at least is a column."""
         usable = source.matchable if distinct else source.scope
         terms = self.choices.subset(usable, 1, 3) or [expressions.literal(self.choices, INT)]
         for _ in range(self.choices.integer(0, 1)):
@@ -336,14 +338,14 @@ class QueryGenerator:
         return select(source, terms, where, distinct=distinct)
 
     def grouped(self, source: FromClause, where: ir.Expr | None) -> Generated:
-        """GROUP BY one to three keys, columns or expressions."""
+        """Returns a block with GROUP BY of one to three keys, columns or expressions."""
         keys = self.keys(source)
         if not keys:
             return self.plain(source, where)
         return self.aggregated(source, where, tuple(keys), self.choices.integer(1, 3))
 
     def keys(self, source: FromClause) -> list[Term]:
-        """One to three keys of a grouping, columns or expressions; none where rows can be matched by none."""
+        """Returns one to three keys of a grouping, columns or expressions; none if no column can be one."""
         usable = source.matchable
         if not usable:
             return []
@@ -358,7 +360,7 @@ class QueryGenerator:
     def aggregated(
         self, source: FromClause, where: ir.Expr | None, keys: tuple[Term, ...], count: int
     ) -> Generated:
-        """`count` aggregates over groups, or over all rows if there are no keys; sometimes with HAVING."""
+        """Returns `count` aggregates over groups, or over all rows without keys; sometimes with HAVING."""
         aggregates = [self.aggregate(source) for _ in range(count)]
         shown = keys if self.choices.chance(85) else keys[1:]
         first = aggregates[0]
@@ -375,7 +377,7 @@ class QueryGenerator:
         return select(source, [*shown, *drawn[len(tests) :]], where, group_by=keys, having=having)
 
     def aggregate(self, source: FromClause) -> Term:
-        """A random aggregate over a FROM clause, DISTINCT in a fifth of the cases."""
+        """Returns a random aggregate over a FROM clause, DISTINCT in a fifth of the cases."""
         if self.choices.chance(self.weights.forms_percent):
             form = aggregate_form(self.choices, source.scope, partial(self.where_true, source))
             if form is not None:
@@ -404,7 +406,7 @@ class QueryGenerator:
         return Term(ir.Aggregate(function, arg.expr, distinct, arg.type), arg.digits, arg.key)
 
     def where_true(self, source: FromClause, value: Term) -> Term:
-        """The value where a random condition holds, else NULL: an aggregate over it is one with FILTER."""
+        """Returns the value where a random condition holds, else NULL: an aggregate of it has a FILTER."""
         if not source.matchable or value.type.kind in NESTED:
             return value
         condition = expressions.predicate(self.choices, source.matchable, 1)
@@ -414,7 +416,7 @@ class QueryGenerator:
     def sum_or_average(
         self, source: FromClause, function: ir.AggregateFunction, arg: Term, growth: int, distinct: bool
     ) -> Term:
-        """SUM or AVG of a term, or of a CASE over it; `growth`: the binary digits that the sum adds."""
+        """Returns SUM or AVG of a term, or of a CASE over it; `growth`: the binary digits that a sum adds."""
         if self.choices.chance(15):
             arg = self.where_true(source, arg)
         elif self.choices.chance(25) and arg.type.kind in BITS:
@@ -437,7 +439,7 @@ class QueryGenerator:
         return Term(sum_, arg.digits + growth, arg.key and summed != DOUBLE)
 
     def union(self, sources: Sequence[Source], depth: int) -> Generated:
-        """UNION ALL or UNION of two or three branches with columns of the same types; often of one table."""
+        """Returns UNION ALL or UNION of two or three branches with the same types, often of one table."""
         source = self.from_clause(sources, depth - 1)
         first = self.over(source, self.choices.weighted(((4, "plain"), (1, "grouped"))))
         branches, columns, rows = [first.query], first.columns, first.rows
@@ -461,12 +463,12 @@ class QueryGenerator:
         return self.union_of(branches, columns, rows) if len(branches) > 1 else first
 
     def union_of(self, branches: list[ir.Query], columns: tuple[OutputColumn, ...], rows: int) -> Generated:
-        """UNION ALL of branches; in a third of the cases UNION, where rows may be matched by all columns."""
+        """Returns UNION ALL of branches; UNION in a third of the cases, if all columns can match rows."""
         distinct = all(column.key for column in columns) and self.choices.chance(33)
         return Generated((ir.Union if distinct else ir.UnionAll)(tuple(branches)), columns, rows)
 
     def cte_twice(self, sources: Sequence[Source], depth: int) -> Generated:
-        """A CTE joined with itself."""
+        """Returns a CTE joined with itself."""
         inner = self.query(sources, depth - 1)
         if inner.rows * inner.rows > self.weights.max_rows * 4:
             return inner

@@ -56,19 +56,19 @@ class FromClause:
 
 
 def scope_of(alias: str, columns: Sequence[OutputColumn]) -> list[Term]:
-    """The columns of a relation, as terms under an alias."""
+    """Returns the columns of a relation, as terms under an alias."""
     return [
         Term(ir.ColumnRef(alias, column.name, column.type), column.digits, column.key) for column in columns
     ]
 
 
 def read(source: Source, alias: str) -> FromClause:
-    """The FROM clause that reads one source under an alias."""
+    """Returns the FROM clause that reads one source under an alias."""
     return FromClause(ir.Named(source.name, alias), scope_of(alias, source.columns), source.rows)
 
 
 def joined(kind: ir.JoinKind, left: FromClause, right: FromClause, condition: ir.Expr | None) -> FromClause:
-    """The join of two FROM clauses on a given condition."""
+    """Returns the join of two FROM clauses on a given condition."""
     relation = ir.Join(kind, left.relation, right.relation, condition)
     if kind in ir.MEMBERSHIP:
         return FromClause(relation, left.scope, left.rows)
@@ -84,7 +84,7 @@ def select(
     having: ir.Expr | None = None,
     distinct: bool = False,
 ) -> Generated:
-    """A SELECT block whose output columns are the terms, named x0, x1, and so on.
+    """Returns a SELECT block whose output columns are the terms, named x0, x1, and so on.
 
     `group_by`: None for no grouping, empty for one group of all rows.
     """
@@ -96,7 +96,7 @@ def select(
 
 
 def named_as_input(choices: Choices, source: FromClause, block: Generated) -> Generated:
-    """The block with one output under the name of a column that the FROM clause brings, if one is free.
+    """Returns the block with one output under the name of a column of its FROM clause, if a name is free.
 
     In GROUP BY such a name means the column, in ORDER BY the output; so it is the name of a key, if any.
     """
@@ -118,7 +118,7 @@ def named_as_input(choices: Choices, source: FromClause, block: Generated) -> Ge
 
 
 def summed_type(term: Term, growth: int) -> SqlType | None:
-    """The type of SUM over a term; None where the sum could overflow or lose digits."""
+    """Returns the type of SUM over a term; None where the sum could overflow or lose digits."""
     match term.type.kind:
         case kind if kind in BITS and term.digits + growth <= 60:
             return BIGINT

@@ -23,8 +23,10 @@ BLOCKS = ((8, 2), (5, 3), (2, 4), (1, 10))
 SET_OPERATIONS: Mapping[Operator, type[SetOperation]] = {
     Operator(node.sql.lower()): node for node in SetOperation.__subclasses__()
 }
+"""The node of the IR for each set operation."""
 
 JOINS: Mapping[Operator, JoinKind] = {operator: kind for kind, operator in JOIN_OPERATORS.items()}
+"""The kind of each join operator."""
 
 BLOCK_SHAPES: Mapping[Operator, str] = {
     Operator.DISTINCT: "distinct",
@@ -33,13 +35,14 @@ BLOCK_SHAPES: Mapping[Operator, str] = {
     Operator.GROUPING_SETS: "sets",
     Operator.WINDOW: "windowed",
 }
+"""The shapes of `QueryGenerator.over` for operators that are a whole block."""
 
 LAYERS = (Operator.FILTER, Operator.LIMIT, Operator.EXPLODE, *JOINS, *SET_OPERATIONS, *BLOCK_SHAPES)
-"""What a block may be. A projection is part of every block."""
+"""The operators that a block may be. A projection is part of every block."""
 
 
 class DrawsBlocks(Protocol):
-    """What draws single blocks, as `queries.QueryGenerator` does. `most_rows`: of a join that is drawn."""
+    """The part of `queries.QueryGenerator` that draws single blocks. `most_rows`: the most rows of a join."""
 
     choices: Choices
 
@@ -64,7 +67,7 @@ class DrawsBlocks(Protocol):
 
 
 def stacked(draw: DrawsBlocks, sources: Sequence[Source]) -> Generated:
-    """A query of two to four blocks, one over the other, sometimes of ten."""
+    """Returns a query of two to four blocks, one over the other, sometimes of ten."""
     count = draw.choices.weighted(BLOCKS)
     block = layer(draw, sources, read(draw.choices.pick(sources), draw.alias()))
     for _ in range(count - 1):
@@ -75,7 +78,7 @@ def stacked(draw: DrawsBlocks, sources: Sequence[Source]) -> Generated:
 
 
 def layer(draw: DrawsBlocks, sources: Sequence[Source], below: FromClause) -> Generated:
-    """One block over the rows of another: one operator, as far as the rows admit it."""
+    """Returns one block over the rows of another: one operator, as far as the rows admit it."""
     operator = draw.choices.pick(LAYERS)
     if operator in JOINS:
         return _joined(draw, sources, below, JOINS[operator])
@@ -93,7 +96,7 @@ def layer(draw: DrawsBlocks, sources: Sequence[Source], below: FromClause) -> Ge
 
 
 def _first_rows(draw: DrawsBlocks, below: FromClause) -> Generated:
-    """The first rows in an order of all columns that have one."""
+    """Returns the first rows in an order of all columns that have one."""
     ordered = [term for term in below.matchable if term.type.kind not in UNORDERED]
     block = draw.plain(replace(below, scope=ordered), None)
     if any(not column.key or column.type.kind in UNORDERED for column in block.columns):
@@ -102,7 +105,7 @@ def _first_rows(draw: DrawsBlocks, below: FromClause) -> Generated:
 
 
 def _joined(draw: DrawsBlocks, sources: Sequence[Source], below: FromClause, kind: JoinKind) -> Generated:
-    """A join of the rows with a relation, on either side."""
+    """Returns a join of the rows with a relation, on either side."""
     other = read(draw.choices.pick(sources), draw.alias())
     sides = (below, other) if draw.choices.chance(60) else (other, below)
     rows = below.rows * other.rows
@@ -119,7 +122,7 @@ def _combined(
     below: FromClause,
     operation: type[SetOperation],
 ) -> Generated:
-    """A set operation over the rows: with a relation, or with some of the same rows."""
+    """Returns a set operation over the rows: with a relation, or with some of the same rows."""
     matched = replace(below, scope=below.matchable)
     first = draw.plain(matched, None, distinct=False)
     if any(not column.key for column in first.columns) or not isinstance(first.query, Select):

@@ -8,7 +8,7 @@ from generators.choices import Choices
 from workload.scenario import Scenario
 
 STYLES = 1_000_000
-"""Numbers of styles; each decides some twenty choices of a text (`workload.writing.writer`)."""
+"""The number of styles; each decides some twenty choices of a text (`workload.writing.writer`)."""
 
 
 def with_styles(choices: Choices, scenario: Scenario, percent: int) -> Scenario:

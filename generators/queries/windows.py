@@ -1,6 +1,7 @@
 """Random window functions, over rows or over groups, each with one right answer.
 
-What depends on the places of rows is ordered by all that the block reads; a block has one such order.
+A *place* is the position of a row in the order of its partition. What depends on places, such as ROW_NUMBER,
+is ordered by all that the block reads, so that only equal rows tie; a block has one such order.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ RANKS = (
     (1, WindowFunction.PERCENT_RANK),
     (1, WindowFunction.CUME_DIST),
 )
+"""The functions of ranks, with weights: rows that tie have the same rank."""
 PLACES = (
     (4, WindowFunction.ROW_NUMBER),
     (1, WindowFunction.NTILE),
@@ -48,6 +50,7 @@ PLACES = (
     (2, WindowFunction.LAST_VALUE),
     (1, WindowFunction.NTH_VALUE),
 )
+"""The functions of places, with weights."""
 FRAMES: Sequence[tuple[int | None, int | None]] = (
     (-1, 0),
     (-1, 1),
@@ -57,16 +60,16 @@ FRAMES: Sequence[tuple[int | None, int | None]] = (
     (1, None),
     (0, None),
 )
-"""Ends of frames: distances from the current row, None for the end of the partition."""
+"""The ends of frames: distances from the current row, None for the end of the partition."""
 
 
 class DrawsAggregates(Protocol):
-    """What draws aggregates over a FROM clause."""
+    """The part of `queries.QueryGenerator` that draws aggregates over a FROM clause."""
 
     choices: Choices
 
     def aggregate(self, source: FromClause) -> Term:
-        """A random aggregate over a FROM clause."""
+        """Returns a random aggregate over a FROM clause."""
         ...
 
 
@@ -80,7 +83,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Draws window functions over some terms. `total`: the order for places; None where there is none."""
+    """The source of window functions over some terms. `total`: the order for places, if there is one."""
 
     draw: DrawsAggregates
     source: FromClause
@@ -88,12 +91,12 @@ class Windows:
     total: Order | None
 
     def drawn(self, count: int) -> list[Term]:
-        """Some window functions, at least one."""
+        """Returns `count` random window functions."""
         kinds = ((4, "rank"), (5, "aggregate"), (6, "place") if self.total is not None else (0, "rank"))
         return [self.window(self.draw.choices.weighted(kinds)) for _ in range(count)]
 
     def window(self, kind: str) -> Term:
-        """A rank, an aggregate, or a function of places."""
+        """Returns a rank, an aggregate, or a function of places."""
         match kind:
             case "rank":
                 return self.rank()
@@ -104,7 +107,7 @@ class Windows:
                 return self.place(self.total)
 
     def rank(self) -> Term:
-        """A function of the ranks of rows, among those with an order of one or two keys."""
+        """Returns a function of the ranks of rows, among those with an order of one or two keys."""
         function = self.draw.choices.weighted(RANKS)
         order = self.order(1, 2)
         if not order:
@@ -116,14 +119,14 @@ class Windows:
         return Term(window, digits)
 
     def aggregate(self) -> Term:
-        """An aggregate over a partition, up to the current row, or over a frame of near values."""
+        """Returns an aggregate over a partition, up to the current row, or over a frame of near values."""
         choices, term = self.draw.choices, self.simple_aggregate()
         order = self.order(1, 1) if choices.chance(50) else ()
         frame = self.near(order) if order and choices.chance(40) else None
         return self.over(term, self.partition(), order, frame)
 
     def place(self, total: Order) -> Term:
-        """A function of the places of rows, or an aggregate over a frame of rows."""
+        """Returns a function of the places of rows, or an aggregate over a frame of rows."""
         choices = self.draw.choices
         if not total.order:
             return self.aggregate()
@@ -161,7 +164,7 @@ class Windows:
         return replace(term, expr=window)
 
     def shifted(self, arg: Term) -> tuple[tuple[Expr, ...], Term]:
-        """The arguments of LAG or LEAD, and a term with the type and the digits of the result."""
+        """Returns the arguments of LAG or LEAD, and a term with the type and the digits of the result."""
         choices = self.draw.choices
         if choices.chance(50):
             return (arg.expr,), arg
@@ -172,7 +175,7 @@ class Windows:
         return (arg.expr, offset, default.expr), replace(arg, digits=max(arg.digits, default.digits))
 
     def simple_aggregate(self) -> Term:
-        """An aggregate of one argument without DISTINCT, of those that every engine has."""
+        """Returns an aggregate of one argument without DISTINCT, of those that every engine has."""
         term = self.draw.aggregate(replace(self.source, scope=list(self.terms)))
         simple = isinstance(term.expr, Aggregate) and term.expr.function in AGGREGATES
         return term if simple else Term(COUNT_STAR, self.growth)
@@ -180,13 +183,13 @@ class Windows:
     def over(
         self, term: Term, partition: tuple[Expr, ...], order: tuple[OrderKey, ...], frame: Frame | None
     ) -> Term:
-        """An aggregate before OVER."""
+        """Returns an aggregate as a window function."""
         assert isinstance(term.expr, Aggregate)
         args = () if term.expr.arg is None else (term.expr.arg,)
         return replace(term, expr=Window(term.expr.function, args, partition, order, frame, term.type))
 
     def partition(self) -> tuple[Expr, ...]:
-        """The keys of a partition: one in most cases, else two or none."""
+        """Returns the keys of a partition: one in most cases, else two or none."""
         keys = [term for term in self.terms if term.key and term.type.kind not in NESTED]
         count = self.draw.choices.weighted(((3, 0), (6, 1), (2, 2)))
         return (
@@ -196,13 +199,13 @@ class Windows:
         )
 
     def order(self, least: int, most: int) -> tuple[OrderKey, ...]:
-        """An order of some terms, which may leave rows equal."""
+        """Returns an order of some terms, which may leave rows equal."""
         keys = [term for term in self.terms if term.key and term.type.kind not in NESTED]
         picked = self.draw.choices.subset(keys, least, most) if keys else []
         return tuple(OrderKey(term.expr, self.draw.choices.chance(40)) for term in picked)
 
     def near(self, order: tuple[OrderKey, ...]) -> Frame | None:
-        """A RANGE frame: by distances where the only key is a small number or a date."""
+        """Returns a RANGE frame: by distances where the only key is a small number or a date."""
         choices = self.draw.choices
         (key,) = order
         known = next(term for term in self.terms if term.expr == key.expr)
@@ -236,7 +239,7 @@ AGGREGATES = frozenset(
 
 
 def windowed_rows(draw: DrawsAggregates, source: FromClause, where: Expr | None) -> Generated:
-    """A block of one to three columns with window functions over its rows, sometimes with QUALIFY."""
+    """Returns a block of one to three columns with window functions over its rows, sometimes with QUALIFY."""
     choices = draw.choices
     flat = [term for term in source.matchable if term.type.kind not in NESTED]
     if not flat:
@@ -253,7 +256,7 @@ def windowed_rows(draw: DrawsAggregates, source: FromClause, where: Expr | None)
 def windowed_groups(
     draw: DrawsAggregates, source: FromClause, where: Expr | None, keys: Sequence[Term]
 ) -> Generated:
-    """A grouped block with window functions over its groups."""
+    """Returns a grouped block with window functions over its groups."""
     choices = draw.choices
     aggregates = beside_texts([draw.aggregate(source) for _ in range(choices.integer(1, 2))])
     total = None
@@ -265,7 +268,7 @@ def windowed_groups(
 
 
 def total_order(choices: Choices, terms: Sequence[Term]) -> Order:
-    """An order over all terms, some of which make the partition."""
+    """Returns an order over all terms, some of which make the partition."""
     rest, order = list(terms), []
     partition = (
         [rest.pop(choices.integer(0, len(rest) - 1)).expr] if len(rest) > 1 and choices.chance(65) else []
@@ -277,7 +280,7 @@ def total_order(choices: Choices, terms: Sequence[Term]) -> Order:
 
 
 def _computed(choices: Choices, windows: Sequence[Term]) -> list[Term]:
-    """The window functions as outputs, sometimes with a number added."""
+    """Returns the window functions as outputs, sometimes with a number added."""
     result = []
     for term in windows:
         if term.type.kind in BITS and term.digits < 20 and choices.chance(15):
@@ -288,7 +291,7 @@ def _computed(choices: Choices, windows: Sequence[Term]) -> list[Term]:
 
 
 def _finished(choices: Choices, block: Generated, windows: Sequence[Term]) -> Generated:
-    """The block with QUALIFY over one of its window functions in a third of the cases."""
+    """Returns the block with QUALIFY over one of its window functions in a third of the cases."""
     flat = [term for term in matchable(windows) if term.type.kind not in NESTED]
     if not flat or not choices.chance(35):
         return block
