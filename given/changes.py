@@ -133,14 +133,15 @@ def _clock(section: Mapping[str, Any], known: Mapping[str, SqlType], where: str)
             raise ScriptError(f"{where}: late_by without clock; name the column that grows: clock = COLUMN")
         return None
     name, late = section["clock"], section.get("late_by", 0)
-    if known.get(name, BOOLEAN).kind not in CLOCKS:
+    if not isinstance(name, str) or known.get(name, BOOLEAN).kind not in CLOCKS:
         raise ScriptError(f"{where}: clock is {name!r}; write a column of a time or of whole numbers")
     if known[name].kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
         number, _, unit = str(late).partition(" ")
         seconds = SECONDS.get(unit.removesuffix("s"), 0) if number.isdigit() else 0
         if late != 0 and not seconds:
             raise ScriptError(f'{where}: late_by is {late!r}; write a time such as "3 days" or "10 minutes"')
-        late = int(number) * seconds // (SECONDS["day"] if known[name].kind is Kind.DATE else 1)
+        # A row that is ten minutes late may have the date of the day before.
+        late = -(-int(number) * seconds // (SECONDS["day"] if known[name].kind is Kind.DATE else 1))
     elif type(late) is not int or late < 0:
         raise ScriptError(f"{where}: late_by is {late!r}; {name} is a number, so write a whole number")
     return Clock(name, late)
@@ -151,7 +152,7 @@ def _statements(value: Any, where: str) -> tuple[str, ...]:
     listed = [value] if isinstance(value, str) else value
     statements: set[str] = set()
     for word in listed if isinstance(listed, list) else [listed]:
-        if word not in STATEMENTS and word not in WORDS:
+        if not isinstance(word, str) or (word not in STATEMENTS and word not in WORDS):
             names = ", ".join((*WORDS, *STATEMENTS))
             raise ScriptError(f"{where}: changes is {value!r}; write a list of these: {names}")
         statements.update(WORDS.get(word, (word,)))

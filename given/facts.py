@@ -246,6 +246,9 @@ class Resolver:
                 return True
             case exp.Window():
                 return self.nullable(expr.this, scope)
+            case exp.Filter():
+                # A group may have no row that meets the condition.
+                return not isinstance(expr.this, NEVER_NULL)
             case _ if isinstance(expr, NEVER_NULL):
                 return False
             case _ if isinstance(expr, MAYBE_NULL):

@@ -152,6 +152,7 @@ CREATE DYNAMIC TABLE late AS
     ("said", "position", "late"),
     [
         ('clock = "day"\nlate_by = "3 days"', 1, dt.timedelta(days=3)),
+        ('clock = "day"\nlate_by = "10 minutes"', 1, dt.timedelta(days=1)),
         ('clock = "at"\nlate_by = "90 minutes"', 2, dt.timedelta(minutes=90)),
         ('clock = "at"', 2, dt.timedelta()),
         ('clock = "turn"\nlate_by = 2', 3, 2),
@@ -191,6 +192,8 @@ def test_a_clock_grows_and_nothing_is_later_than_promised(
     [
         ('late_by = "3 days"', "late_by without clock"),
         ('clock = "nothing"', "clock is 'nothing'; write a column of a time or of whole numbers"),
+        ('clock = ["day"]', r"clock is \['day'\]; write a column of a time or of whole numbers"),
+        ('changes = [["insert"]]', r"changes is \[\['insert'\]\]; write a list of these"),
         ('clock = "day"\nlate_by = "soon"', "late_by is 'soon'; write a time such as"),
         ('clock = "turn"\nlate_by = "3 days"', "turn is a number, so write a whole number"),
         ('clock = "turn"\nlate_by = -1', "turn is a number, so write a whole number"),

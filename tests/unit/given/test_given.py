@@ -195,6 +195,17 @@ def test_what_is_never_null_has_no_goal_of_null(tmp_path: Path) -> None:
     }
 
 
+def test_a_sum_of_some_rows_of_a_group_may_be_of_none(tmp_path: Path) -> None:
+    found = given(
+        tmp_path,
+        "CREATE TABLE t (k INT, n INT NOT NULL)",
+        "CREATE DYNAMIC TABLE x AS SELECT k FROM t GROUP BY k "
+        "HAVING SUM(n) FILTER (WHERE n > 1) > 2 AND COUNT(*) FILTER (WHERE n > 1) < 9 AND SUM(n) < 99",
+    )
+    about = {each for each in labels(found, "x") if each.endswith("is NULL")}
+    assert about == {"HAVING SUM(t.n) FILTER(WHERE t.n > 1) > 2 is NULL"}
+
+
 def test_a_goal_names_a_value_that_would_reach_it(tmp_path: Path) -> None:
     found = given(
         tmp_path,
