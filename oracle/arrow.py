@@ -1,4 +1,4 @@
-"""Conversion of rows to and from Arrow by the declared column types (no type is ever guessed from values)."""
+"""Rows converted to and from Arrow by the declared column types; no type is ever guessed from values."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ DOCUMENT = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
 
 
 def _stored_type(type_: SqlType) -> pa.DataType:
-    """The Arrow type of a column of a Delta table."""
+    """Returns the Arrow type of a column of a Delta table."""
     if type_ == TIMESTAMP:
         return INSTANT
     return DOCUMENT if type_.kind is Kind.VARIANT else arrow_type(type_)
 
 
 def arrow_type(type_: SqlType) -> pa.DataType:
-    """The Arrow type by which DuckDB gets values of the SQL type, and Delta most of them (`_stored_type`)."""
+    """Returns the Arrow type by which DuckDB gets values of a type; for Delta see `_stored_type`."""
     if type_.kind is Kind.DECIMAL:
         return pa.decimal128(type_.precision, type_.scale)
     parts = [(name, arrow_type(part)) for name, part in type_.parts]
@@ -61,7 +61,7 @@ def arrow_type(type_: SqlType) -> pa.DataType:
 
 
 def to_arrow(columns: Sequence[Column], rows: Sequence[Row], what: str) -> pa.Table:
-    """The rows as an Arrow table with the given columns.
+    """Returns the rows as an Arrow table with the given columns.
 
     `what` names the rows in error messages. Raises OracleError: a value does not fit its column's type.
     """
@@ -74,7 +74,7 @@ def to_arrow(columns: Sequence[Column], rows: Sequence[Row], what: str) -> pa.Ta
 
 
 def from_arrow(table: pa.Table, columns: Sequence[Column], what: str) -> tuple[Row, ...]:
-    """The rows of an Arrow table as Delta stores it: its columns must be the given ones, in their order.
+    """Returns the rows of an Arrow table as Delta stores it; its columns must be the given ones, in order.
 
     `what` names the table in error messages. Raises OracleError: a column has another name or type.
     """
@@ -94,7 +94,7 @@ def from_arrow(table: pa.Table, columns: Sequence[Column], what: str) -> tuple[R
 
 
 def nested(value: Any, type_: SqlType) -> Value:
-    """A value of Arrow or DuckDB as a value of the harness: lists, dictionaries and pairs become tuples."""
+    """Returns a value of Arrow or DuckDB as the harness has it: lists and dictionaries become tuples."""
     parts = [part for _, part in type_.parts]
     match type_.kind, value:
         case Kind.ARRAY, list():

@@ -16,6 +16,7 @@ from workload.types import ESTIMATE, NESTED, SIGNED, Kind, Row, SqlType, Value, 
 Tagged = tuple[str, bool | int | float | str] | tuple[str, int, int]
 Nested = tuple[str, tuple[Any, ...]]
 Canonical = None | int | str | dt.date | dt.datetime | Tagged | Nested
+"""The form of a value by which bags compare it; a tag keeps equal Python values of two types apart."""
 CanonicalRow = tuple[Canonical, ...]
 
 NAN: Tagged = ("double", "NaN")
@@ -23,7 +24,7 @@ NAN: Tagged = ("double", "NaN")
 
 
 def canonical(value: Value, type_: SqlType) -> Canonical:
-    """The value's canonical form: two forms are equal exactly when the SQL values are equal.
+    """Returns the value's canonical form: two forms are equal exactly when the SQL values are equal.
 
     NULL equals NULL, NaN equals NaN, -0.0 equals 0.0 except in the types SIGNED; a DECIMAL is its unscaled
     integer at the type's scale; strings are compared by code point, dates and timestamps exactly. Forms of
@@ -58,7 +59,7 @@ def canonical(value: Value, type_: SqlType) -> Canonical:
 
 
 def _document(text: str) -> str:
-    """The text of a JSON document whose spaces and order of keys are always the same."""
+    """Returns the text of a JSON document whose spaces and order of keys are always the same."""
     try:
         return document_text(json.loads(text))
     except ValueError as error:
@@ -94,7 +95,7 @@ def _number(value: float, type_: SqlType) -> Canonical:
 
 
 def _on_grid(value: float, bits: int) -> tuple[int, int]:
-    """The cell of a value, and the size of the cell: 2**-bits below 2, relative to the value above.
+    """Returns the cell of a value, and the size of the cell: 2**-bits below 2, relative to the value above.
 
     The borders of cells, and the values at which they grow, are no short fractions: no result of an exact
     calculation with small numbers is near one, so that rounding errors do not carry it into another cell.
@@ -113,7 +114,7 @@ def _unscaled(value: Decimal, type_: SqlType) -> int:
 
 
 def canonical_row(row: Row, types: Sequence[SqlType]) -> CanonicalRow:
-    """The canonical form of a row. Raises UnfitValue: wrong width, or a value of another type."""
+    """Returns the canonical form of a row. Raises UnfitValue: wrong width, or a value of another type."""
     if len(row) != len(types):
         raise UnfitValue(f"a row of {len(row)} values for {len(types)} columns: {row!r}")
     return tuple([canonical(value, type_) for value, type_ in zip(row, types, strict=True)])
@@ -138,21 +139,21 @@ class Bag:
 
     @classmethod
     def of(cls, rows: Iterable[Row], types: Sequence[SqlType]) -> Bag:
-        """The bag of the given rows, each counted once. Raises UnfitValue as `canonical_row` does."""
+        """Returns the bag of the given rows, each counted once. Raises UnfitValue as `canonical_row` does."""
         return cls.weighted(((row, 1) for row in rows), types)
 
     @classmethod
     def weighted(cls, entries: Iterable[tuple[Row, int]], types: Sequence[SqlType]) -> Bag:
-        """The bag of rows with multiplicities; those of equal rows add up. Raises as `canonical_row` does."""
+        """Returns the bag of rows with multiplicities; those of equal rows add up. Raises UnfitValue."""
         # Large tables hold few different rows: each of them gets its canonical form once. Python calls 1, 1.0
         # and True equal, so the types of the values stand beside them; or their texts, for 0.0 and -0.0 too.
         by_text = any(type_.kind in NESTED or type_ in SIGNED for type_ in types)
-        exact: Callable[[Value], object] = repr if by_text else type
+        distinguish: Callable[[Value], object] = repr if by_text else type
         alike: dict[tuple[Row, tuple[object, ...]], int] = {}
         for row, count in entries:
-            known = row, tuple(map(exact, row))
+            exact_row = row, tuple(map(distinguish, row))
             try:
-                alike[known] = alike.get(known, 0) + count
+                alike[exact_row] = alike.get(exact_row, 0) + count
             except TypeError:
                 # A list, say, which no reader should give: this says so.
                 canonical_row(row, types)
@@ -166,11 +167,11 @@ class Bag:
         return cls(counts, originals)
 
     def __len__(self) -> int:
-        """The number of rows: the sum of the absolute multiplicities."""
+        """Returns the number of rows: the sum of the absolute multiplicities."""
         return sum(map(abs, self.multiplicities.values()))
 
     def count(self, row: Row, types: Sequence[SqlType]) -> int:
-        """The multiplicity of a row, which need not be in canonical form; 0 if the bag lacks it."""
+        """Returns the multiplicity of a row, which need not be in canonical form; 0 if the bag lacks it."""
         return self.multiplicities.get(canonical_row(row, types), 0)
 
     def __neg__(self) -> Bag:
@@ -186,6 +187,6 @@ class Bag:
         return self + -other
 
     def entries(self) -> Iterator[tuple[Row, int]]:
-        """Each row as first given, with its multiplicity; equal bags give the same order."""
+        """Yields each row as first given, with its multiplicity; equal bags give the same order."""
         for row, count in sorted(self.multiplicities.items(), key=lambda entry: repr(entry[0])):
             yield self.originals.get(row, ()), count

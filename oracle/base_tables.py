@@ -49,14 +49,14 @@ class BaseTables:
             raise
 
     def state(self, table: str, timestamp: int) -> State:
-        """The table's state by its latest commit at or before the timestamp (logical microseconds).
+        """Returns the table's state by its latest commit at or before the timestamp (logical microseconds).
 
         Raises KeyError: the scenario has no such base table.
         """
         return self._timelines[table].at(timestamp)
 
     def broken_promise(self, table: Table, tables: Sequence[Table], timestamp: int) -> str:
-        """What is promised of a table and does not hold at a timestamp, in words; empty if all does.
+        """Returns what is promised of a table and does not hold at a timestamp, in words; else "".
 
         A promise that names a column or another table that there is not says nothing.
         """
@@ -82,7 +82,7 @@ class BaseTables:
         return self._merged_too_much(table, timestamp)
 
     def _merged_too_much(self, table: Table, timestamp: int) -> str:
-        """The first column that a MERGE at a timestamp changes and should not, in words.
+        """Returns the first column that a MERGE at a timestamp changes and should not, in words; else "".
 
         An UPDATE names the columns that it sets; what a MERGE changes depends on the rows that it meets.
         """
@@ -96,26 +96,30 @@ class BaseTables:
                 for column in table.columns:
                     if column.name not in (*table.promises.updated, *merge.keys):
                         pairs = (*merge.keys, column.name)
-                        held = set(_keys(table, before, pairs))
-                        met = {key[:-1] for key in held}
-                        if any(key[:-1] in met and key not in held for key in _keys(table, after, pairs)):
+                        keys_before = set(_keys(table, before, pairs))
+                        merge_keys_before = {key[:-1] for key in keys_before}
+                        if any(
+                            key[:-1] in merge_keys_before and key not in keys_before
+                            for key in _keys(table, after, pairs)
+                        ):
                             return f"a MERGE changes {table.name}.{column.name}"
         return ""
 
     def _has_orphan(self, table: Table, foreign: ForeignKey, other: Table, timestamp: int) -> bool:
-        """Whether a row's foreign key refers to no row; not where a column of it is not there."""
+        """Tells whether a row's foreign key refers to no row; never where a column of it is not there."""
         for each, columns in ((table, foreign.columns), (other, foreign.referred)):
             if not {column.name for column in each.columns}.issuperset(columns):
                 return False
-        known = set(_keys(other, self.state(other.name, timestamp).rows, foreign.referred))
+        referred_keys = set(_keys(other, self.state(other.name, timestamp).rows, foreign.referred))
         keys = _keys(table, self.state(table.name, timestamp).rows, foreign.columns)
-        return any(None not in key and key not in known for key in keys)
+        return any(None not in key and key not in referred_keys for key in keys)
 
     def close(self) -> None:
         """Drops the schema that holds the states."""
         run(self._connection, f"DROP SCHEMA {self._schema} CASCADE")
 
     def _timeline(self, table: Table) -> Timeline:
+        """Returns all states of a table, computed a batch of commits at a time."""
         writes = self._written[table.name]
         timeline = Timeline.of(table)
         rows = [(n, *row) for w in writes for n, dml in w.statements for row in _literal_rows(dml)]
@@ -150,14 +154,14 @@ class BaseTables:
 
 
 def _keys(table: Table, rows: Iterable[Row], columns: Sequence[str]) -> Iterable[tuple[Canonical, ...]]:
-    """The values of some columns of each row, as SQL compares them."""
+    """Yields the values of some columns of each row, as SQL compares them."""
     places = [(table.position(name), table.columns[table.position(name)].type) for name in columns]
     for row in rows:
         yield tuple(canonical(row[n], type_) for n, type_ in places)
 
 
 def _writes(table: Table, commits: Iterable[Commit]) -> list[Write]:
-    """The writes of a table: one for each commit, or for each statement where its effect must be seen."""
+    """Returns the writes of a table: one for each commit, or each statement if its effect must be seen."""
     numbers = itertools.count()
     writes: list[Write] = []
     for commit in commits:

@@ -1,4 +1,7 @@
-"""A table's history as one query: every statement is a CTE over the contents before it."""
+"""A table's history as one query: every statement is a CTE over the contents before it.
+
+`oracle.base_tables` runs the query of a batch of commits; `oracle.dml` has the SELECT of each statement.
+"""
 
 from __future__ import annotations
 
@@ -48,12 +51,12 @@ class Timeline:
 
     @classmethod
     def of(cls, table: Table) -> Timeline:
-        """The timeline of a table without commits: it exists and is empty."""
+        """Returns the timeline of a table without commits: it exists and is empty."""
         items = ", ".join(f'CAST(NULL AS {duck_type(c)}) AS "{c.name}"' for c in table.columns)
         return cls([], [State(f"(SELECT {items} WHERE FALSE)", ())])
 
     def at(self, timestamp: int) -> State:
-        """The state by the latest commit at or before the timestamp."""
+        """Returns the state by the latest commit at or before the timestamp."""
         return self.states[bisect_right(self.times, timestamp)]
 
 
@@ -91,7 +94,7 @@ class Chain:
         self._times.append(write.at)
 
     def _after(self, number: int, statement: Dml, before: str) -> str:
-        """The FROM item of the contents after a statement."""
+        """Returns the FROM item of the contents after a statement."""
         match statement:
             case Optimize():
                 return before

@@ -20,11 +20,11 @@ def compare(
     actual_columns: Sequence[Column],
     actual_rows: Iterable[Row],
 ) -> Difference | None:
-    """How the actual result differs from the expected one, or None if they are equal.
+    """Returns how the actual result differs from the expected one; None: they are equal.
 
-    Names and types are compared by position, then the rows as bags. The rows of a SCHEMA difference
-    describe the differing columns, under `SCHEMA_COLUMNS`. Raises OracleError: a value does not belong to
-    its declared type (a mistake of whoever read it, not a difference). Linear in the rows.
+    Names and types are compared by position, then the rows as bags. The rows of a SCHEMA difference describe
+    the differing columns, under `SCHEMA_COLUMNS`. Raises OracleError: a value does not belong to its declared
+    type (a mistake of whoever read it, not a difference). Linear in the rows.
 
     >>> columns = (Column("city", STRING), Column("n", INT))
     >>> result = compare(columns, [("Rome", 1), ("Rome", 1)], columns, [("Rome", 1), ("Oslo", 2)])
@@ -41,7 +41,7 @@ def compare(
 
 
 def difference(columns: tuple[Column, ...], expected: Bag, actual: Bag) -> Difference | None:
-    """How the actual bag of rows differs from the expected one, or None if they are equal."""
+    """Returns how the actual bag of rows differs from the expected one; None: they are equal."""
     if expected == actual:
         return None
     signed = expected - actual

@@ -28,10 +28,10 @@ from workload.types import INT, Row
 from workload.wellformed import check_scenario
 
 ORDERS = 3
-"""The orders of rows in which a query is evaluated to see whether it has several right answers."""
+"""The number of orders of rows in which a query is evaluated to see whether it has several right answers."""
 
 TOGETHER = 40
-"""Data timestamps of one statement: a small query costs little beside its statement."""
+"""The most data timestamps of one statement: a small query costs little beside its statement."""
 
 Key = tuple[str, ...]
 """What decides the contents of a definition at a timestamp: see `DelayedView._key`."""
@@ -97,11 +97,11 @@ class DelayedView:
             self._base.close()
 
     def columns(self, name: str) -> tuple[Column, ...]:
-        """The columns of a base table, view or dynamic table. Raises KeyError: no such name."""
+        """Returns the columns of a base table, view or dynamic table. Raises KeyError: no such name."""
         return self._catalog[name]
 
     def compared_columns(self, name: str) -> tuple[Column, ...]:
-        """The columns as `columns` gives them, with the types by which a judge compares their values."""
+        """Returns the columns, as `columns`, with the types by which a judge compares the values."""
         if not self.tells_zeros:
             return self.columns(name)
         if name not in self._compared:
@@ -109,18 +109,18 @@ class DelayedView:
         return self._compared[name]
 
     def source_rows(self, table: str, timestamp: int) -> tuple[Row, ...]:
-        """A base table's rows as of its latest commit up to the timestamp. Raises KeyError: no such table."""
+        """Returns a base table's rows by its latest commit up to the timestamp. Raises KeyError."""
         return self._base.state(table, timestamp).rows
 
     def broken_promise(self, table: str, timestamp: int) -> str:
-        """What is promised of a base table and does not hold at a timestamp, in words; empty if all does."""
+        """Returns what is promised of a base table and does not hold at a timestamp, in words; else ""."""
         given = self._tables[table]
         if given.promises == NO_PROMISES:
             return ""
         return self._base.broken_promise(given, self._scenario.tables, timestamp)
 
     def contents(self, name: str, timestamp: int) -> tuple[Row, ...]:
-        """The rows that a base table, view or dynamic table has at a data timestamp, in no particular order.
+        """Returns the rows that a base table, view or dynamic table has at a data timestamp, in any order.
 
         Raises OracleQueryError: the query fails on its data; OracleTimeout: it takes longer than `limit_s`;
         OracleError: DuckDB gives other column types than the scenario declares; KeyError: no such name.
@@ -139,7 +139,7 @@ class DelayedView:
         query_rows: Callable[[int], tuple[Row, ...]],
         known: dict[int, tuple[Row, ...]],
     ) -> tuple[Row, ...]:
-        """The rows that a table with a frozen part holds at a data timestamp (docs/semantics.md, its law).
+        """Returns the rows that a table with a frozen part holds at a data timestamp (docs/semantics.md).
 
         At each of its data timestamps these are the rows that it held before and that are frozen by then, and
         the rows of its query that are not. `query_rows`: the rows of its query at a data timestamp. `known`:
@@ -167,7 +167,7 @@ class DelayedView:
         return rows
 
     def _part(self, name: str, rows: tuple[Row, ...], timestamp: int, *, frozen: bool) -> tuple[Row, ...]:
-        """Those of some rows of a table that are frozen at a data timestamp, or those that are not."""
+        """Returns the rows of a table that are frozen at a data timestamp, or those that are not."""
         if not rows:
             return ()
         condition = text_at(self._frozen[name].frozen_condition, timestamp)
@@ -177,14 +177,14 @@ class DelayedView:
         return run_typed(self._connection, text, self._catalog[name], name, self._limit_s)
 
     def query_rows(self, name: str, timestamp: int) -> tuple[Row, ...]:
-        """The rows of the query of a view or dynamic table at a data timestamp, whatever is frozen.
+        """Returns the rows of the query of a definition at a data timestamp, whatever is frozen.
 
         Raises as `contents` does.
         """
         return self._evaluated(self._contents, name, timestamp, self._expansion(name), self._catalog[name])
 
     def _key(self, name: str, timestamp: int) -> Key:
-        """What decides the contents of a definition at a timestamp.
+        """Returns what decides the contents of a definition at a timestamp.
 
         That is the timestamp itself only where the query reads the current time: most data timestamps of a
         scenario see the same states of the base tables.
@@ -195,7 +195,7 @@ class DelayedView:
     def contents_like(
         self, name: str, timestamp: int, held: Iterable[Row], *, frozen: bool = True
     ) -> tuple[Row, ...]:
-        """The contents; where several are right, those that are nearest to what a table holds.
+        """Returns the contents; where several are right, those that are nearest to what a table holds.
 
         `frozen`: whether a frozen part stays; else the rows of the query. Raises as `contents` does.
         """
@@ -205,7 +205,7 @@ class DelayedView:
         return self.contents(name, timestamp) if frozen else self.query_rows(name, timestamp)
 
     def first_rows(self, name: str, timestamp: int) -> FirstRows | None:
-        """What LIMIT may keep, for a definition whose order leaves ties; None for another one.
+        """Returns what LIMIT may keep, for a definition whose order leaves ties; None for another one.
 
         Raises as `contents` does.
         """
@@ -222,11 +222,11 @@ class DelayedView:
         return self._first[key]
 
     def expanded(self, name: str) -> Query:
-        """The query of a view or dynamic table over base tables only. Raises KeyError: no such name."""
+        """Returns the query of a definition over base tables only. Raises KeyError: no such name."""
         return self._expansion(name).query
 
     def answers(self, name: str, timestamp: int, queries: Sequence[str]) -> Row:
-        """The single values that queries have over the sources of a definition as of a data timestamp.
+        """Returns the single values that queries have over the sources of a definition at a data timestamp.
 
         Each is a text for DuckDB, which reads the sources by their names. Raises as `contents` does.
         """
@@ -238,16 +238,19 @@ class DelayedView:
         return row
 
     def is_ambiguous(self, name: str, timestamp: int) -> bool:
-        """Whether the query gives other rows over the same rows in another order, so that several are right.
+        """Tells whether the query gives other rows over the same rows in another order: several are right.
 
         Such are the first rows of an order that leaves some equal. Raises as `contents` does.
         """
         columns = self._catalog[name]
         types = [column.type for column in columns]
-        known = Bag.of(self.query_rows(name, timestamp), types)
+        in_first_order = Bag.of(self.query_rows(name, timestamp), types)
         for turn in range(1, ORDERS):
             text = self.sql(name, timestamp, turn=turn)
-            if Bag.of(run_typed(self._connection, text, columns, name, self._limit_s), types) != known:
+            if (
+                Bag.of(run_typed(self._connection, text, columns, name, self._limit_s), types)
+                != in_first_order
+            ):
                 return True
         return False
 
@@ -272,7 +275,7 @@ class DelayedView:
         before: int | None = None,
         turn: int = 0,
     ) -> str:
-        """The query for the contents at the timestamp, with the base tables' rows written into the text.
+        """Returns the query for the contents at the timestamp, with the base tables' rows in its text.
 
         It needs no tables, so it can be shown, and run on another engine. `before`: each base table has its
         rows as of this data timestamp beside the others. `turn`: the number of the order in which the rows
@@ -298,16 +301,18 @@ class DelayedView:
         return self._expansions[name]
 
     def _relations(self, name: str, timestamp: int) -> list[str]:
+        """Returns what a query reads for each table of its expansion, in their order."""
         return [self._relation(table, timestamp) for table in self._expansion(name).tables]
 
     def _relation(self, table: str, timestamp: int) -> str:
-        """What a query reads for a base table, or for a table with a frozen part."""
+        """Returns what a query reads for a base table, or for a table with a frozen part, as a FROM item."""
         if table in self._tables:
             return self._base.state(table, timestamp).relation
         rows = self.contents(table, timestamp)
         return f"({_as_values(table, self._catalog[table], rows)})"
 
     def _bound(self, expansion: Expansion, relations: list[str]) -> tuple[str, ...]:
+        """Returns the CTEs that give the tables of an expansion their rows."""
         return tuple(
             f"{table} AS (SELECT * FROM {relation})"
             for table, relation in zip(expansion.tables, relations, strict=True)
@@ -321,9 +326,9 @@ class DelayedView:
         expansion: Expansion,
         columns: tuple[Column, ...],
     ) -> tuple[Row, ...]:
-        """The rows of an expansion at a data timestamp. `known`: those of earlier answers; it is added to.
+        """Returns the rows of an expansion at a data timestamp.
 
-        Raises as `contents` does.
+        `known`: the rows of earlier answers, to which these are added. Raises as `contents` does.
         """
         key = self._key(name, timestamp)
         if key not in known and name not in self._alone and self._limit_s is None:
@@ -348,7 +353,7 @@ class DelayedView:
         expansion: Expansion,
         columns: tuple[Column, ...],
     ) -> dict[Key, tuple[Row, ...]]:
-        """What an expansion gives at a data timestamp and at the next moments, by one statement.
+        """Returns what an expansion gives at a data timestamp and at the next moments, by one statement.
 
         Nothing where that would be one timestamp alone. Raises OracleError: it fails at one of them.
         """
@@ -374,7 +379,7 @@ class DelayedView:
 
 
 def moments_due(scenario: Scenario) -> Mapping[str, Sequence[int]]:
-    """The data timestamps that a scenario calls for, by dynamic table."""
+    """Returns the data timestamps that a scenario calls for, by dynamic table."""
     moments: dict[str, list[int]] = {}
     for due in (due for step in due_refreshes(scenario) for due in step):
         moments.setdefault(due.table, []).append(due.timestamp)

@@ -19,7 +19,7 @@ from workload.types import Row, Value
 
 
 def newest_version(path: Path) -> int:
-    """The number of the last commit in the table's log.
+    """Returns the number of the last commit in the table's log.
 
     Raises OracleError: there is no Delta table at the path, or its log is damaged or lacks a version.
     """
@@ -27,11 +27,11 @@ def newest_version(path: Path) -> int:
 
 
 def read_rows(path: Path, version: int, columns: Sequence[Column]) -> tuple[Row, ...]:
-    """The rows of a table at a version, in no particular order.
+    """Returns the rows of a table at a version, in no particular order.
 
     `columns` names and types what is read, in this order; a name may be any text (`$ROW_ID`). Raises
-    OracleError: no such table, version or column, or a column of another type. The first call in a
-    process takes some 200 ms, the others a few.
+    OracleError: no such table, version or column, or a column of another type. The first call in a process
+    takes some 200 ms, the others a few.
     """
     what = f"{path} at version {version}"
     table = _open(path, version)
@@ -46,9 +46,10 @@ def read_rows(path: Path, version: int, columns: Sequence[Column]) -> tuple[Row,
 
 
 def frequencies(path: Path, most: int) -> Mapping[str, tuple[int, Mapping[Value, int]]]:
-    """How often columns are NULL, in percent, and how many rows have each of their `most` frequent values.
+    """Returns by column, in lower case, the percent of NULLs and how many rows have each frequent value.
 
-    By column in small letters, without those of nested types. Raises OracleError: delta-rs cannot read it.
+    Of each column the `most` most frequent values, at the newest version. Columns of nested types are left
+    out. Raises OracleError: delta-rs cannot read the table.
     """
     delta = _open(path, None)
 
@@ -75,7 +76,7 @@ def frequencies(path: Path, most: int) -> Mapping[str, tuple[int, Mapping[Value,
 
 
 def _without_zone(value: Any) -> Value:
-    """A value as scenarios have it: a time in UTC."""
+    """Returns a time with a zone as a naive time in UTC, as scenarios have it; any other value unchanged."""
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
         return value.astimezone(dt.UTC).replace(tzinfo=None)
     plain: Value = value

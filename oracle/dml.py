@@ -24,10 +24,10 @@ MATCHED = '"$source"."$matched"'
 
 
 def contents_after(statement: Rewriting, table: Table, before: str, literals: str) -> str:
-    """The SELECT for the contents of `table` after the statement.
+    """Returns the SELECT for the contents of `table` after the statement.
 
-    `before` and `literals` are FROM items with the table's columns: the contents before, and the
-    statement's literal rows. RESTORE and OPTIMIZE compute nothing; `oracle.chain` handles them.
+    `before` and `literals` are FROM items with the table's columns: the contents before, and the statement's
+    literal rows. RESTORE and OPTIMIZE compute nothing; `oracle.chain` handles them.
     """
     match statement:
         case Insert():
@@ -62,7 +62,7 @@ def _update(update: Update, table: Table, before: str) -> str:
 
 
 def _merge(merge: Merge, table: Table, before: str, literals: str) -> str:
-    """Target rows left-joined with the source rows, then the source rows without a match."""
+    """Returns target rows left-joined with the source rows, then the source rows without a match."""
     # IS NOT DISTINCT FROM: a NULL key of a MERGE matches a NULL key.
     keys = " AND ".join(f'{table.name}."{key}" IS NOT DISTINCT FROM {SOURCE}."{key}"' for key in merge.keys)
     items = []

@@ -1,4 +1,4 @@
-"""Documents in Parquet's encoding of VARIANT, as texts of JSON: read here, for Spark must not judge itself.
+"""Documents in Parquet's encoding of VARIANT, as texts of JSON: read here, since Spark must not judge itself.
 
 A document is two blobs: `metadata` lists the keys of all objects, `value` is a tree of values, each behind a
 byte that tells its kind (apache/parquet-format, VariantEncoding.md).
@@ -38,7 +38,7 @@ SIZED: Mapping[int, Callable[[bytes], Any]] = {
     15: lambda at: base64.b64encode(at[4 : 4 + _size(at[:4])]).decode(),
     16: lambda at: at[4 : 4 + _size(at[:4])].decode(),
 }
-"""By the number of a primitive type what reads its value from the bytes behind the header."""
+"""Number of a primitive type -> the function that reads its value from the bytes behind the header."""
 
 
 def json_text(metadata: bytes, value: bytes) -> str:
@@ -50,6 +50,7 @@ def json_text(metadata: bytes, value: bytes) -> str:
 
 
 def _keys(metadata: bytes) -> list[str]:
+    """Returns the keys of all objects, which objects name by their numbers."""
     width = (metadata[0] >> 6) + 1
     count = _size(metadata[1 : 1 + width])
     offsets = _sizes(metadata, 1 + width, count + 1, width)
@@ -58,6 +59,7 @@ def _keys(metadata: bytes) -> list[str]:
 
 
 def _value(at: bytes, keys: list[str]) -> Any:
+    """Returns the value that some bytes begin with."""
     # The last two bits tell a primitive, a short text, an object and an array apart.
     kind, header, rest = at[0] & 3, at[0] >> 2, at[1:]
     match kind:
@@ -86,10 +88,12 @@ def _value(at: bytes, keys: list[str]) -> Any:
 
 
 def _size(at: bytes) -> int:
+    """Returns an unsigned number of as many bytes as there are."""
     return int.from_bytes(at, "little")
 
 
 def _sizes(at: bytes, start: int, count: int, width: int) -> list[int]:
+    """Returns `count` unsigned numbers of `width` bytes each, from the place `start` on."""
     return [_size(at[start + n * width : start + (n + 1) * width]) for n in range(count)]
 
 

@@ -40,15 +40,15 @@ NO_PROGRESS_BAR = "PRAGMA disable_progress_bar"
 
 
 def open_duckdb(memory_limit: str = "1GB", time_zone: str = "") -> duckdb.DuckDBPyConnection:
-    """A new in-memory database with `SETTINGS`, its configuration locked. Costs about 20 ms: reuse it.
+    """Returns a new in-memory database with `SETTINGS`, which cannot be changed. Costs about 20 ms: reuse it.
 
     `memory_limit`: as DuckDB writes it, such as "1GB" or "80%". `time_zone`: for values that depend on one,
     which no value of a scenario does.
 
     The optimizer is off, since the oracle must be right: DuckDB 2.0.0 bounds the values of a SUM by an
     estimated row count and then groups by that SUM in a table too small for them, which gives wrong rows.
-    Besides, small queries are a quarter faster without it, conditions run in the order they are written,
-    and fewer code paths are shared with a tier that runs on DuckDB too.
+    Besides, small queries are a quarter faster without it, conditions run in the order they are written, and
+    fewer code paths are shared with a tier that runs on DuckDB too.
     """
     settings: dict[str, str | bool | int | float | list[str]] = {**SETTINGS, "memory_limit": memory_limit}
     connection = duckdb.connect(":memory:", config=settings)
@@ -62,7 +62,7 @@ _of_thread = threading.local()
 
 
 def shared_duckdb() -> duckdb.DuckDBPyConnection:
-    """This thread's connection, opened once: opening one costs more than judging a small scenario."""
+    """Returns this thread's connection, opened once: that costs more than judging a small scenario."""
     connection: duckdb.DuckDBPyConnection | None = getattr(_of_thread, "connection", None)
     if connection is None:
         connection = _of_thread.connection = open_duckdb()
@@ -79,7 +79,7 @@ class QueryResult:
 
 
 def run(connection: duckdb.DuckDBPyConnection, sql: str, limit_s: float | None = None) -> QueryResult:
-    """Runs one statement and fetches its whole result.
+    """Runs one statement and returns its whole result.
 
     Raises OracleQueryError: the statement fails on its data; OracleTimeout: it takes longer than `limit_s`
     seconds; OracleError: DuckDB cannot run the text (a mistake of the renderer), or memory ran out.
@@ -113,7 +113,7 @@ def run_typed(
     what: str,
     limit_s: float | None = None,
 ) -> tuple[Row, ...]:
-    """The rows of a query whose columns must be exactly the given ones; `what` names it in messages.
+    """Returns the rows of a query whose columns must be exactly the given ones; `what` names it in messages.
 
     Raises as `run` does, and OracleError: DuckDB's names or types are others (a mistake of the renderer).
     """
@@ -131,7 +131,7 @@ def run_typed(
 
 
 def duck_type(column: Column) -> str:
-    """The name that DuckDB shows for the column's type when it describes a result."""
+    """Returns the name that DuckDB shows for the column's type when it describes a result."""
     return re.sub(r"\bINT\b", "INTEGER", type_name(column.type, Dialect.DUCKDB))
 
 

@@ -36,18 +36,18 @@ class Expansion:
 
     @cached_property
     def reads_time(self) -> bool:
-        """Whether the current time decides what it holds."""
+        """Whether its rows depend on the current time."""
         return reads_time(self.query)
 
     def at(self, timestamp: int) -> Expansion:
-        """The expansion with the current time as a constant: the data timestamp."""
+        """Returns the expansion with the data timestamp, a constant, as the current time."""
         if not self.reads_time:
             return self
         ctes = tuple(replace(cte, query=at_time(cte.query, timestamp)) for cte in self.ctes)
         return Expansion(self.tables, ctes, at_time(self.body, timestamp))
 
     def text(self, tables: tuple[str, ...], dialect: Dialect, separator: str = " ") -> str:
-        """The SQL text. `tables` are CTEs `name AS (...)` that define the base tables; they come first."""
+        """Returns the SQL text. `tables`: CTEs `name AS (...)` for the base tables, which come first."""
         named, body = self.named(tables, dialect, separator), render_query(self.body, dialect)
         if named and isinstance(self.body, Verbatim):
             # It may have a WITH of its own, and SQL allows no WITH right after another.
@@ -55,14 +55,14 @@ class Expansion:
         return f"{named}{body}"
 
     def named(self, tables: tuple[str, ...], dialect: Dialect, separator: str = " ") -> str:
-        """The WITH clause that a query over what the definition reads begins with; empty without any CTE."""
+        """Returns the WITH clause that every query over what the definition reads begins with; or ""."""
         upstream = [f"{cte.name} AS ({render_query(cte.query, dialect)})" for cte in self.ctes]
         listed = f",{separator}".join((*tables, *upstream))
         return f"WITH {listed}{separator}" if listed else ""
 
 
 def expand(scenario: Scenario, name: str) -> Expansion:
-    """The expansion of a view or dynamic table of a well-formed scenario. Raises KeyError: no such name."""
+    """Returns the expansion of a definition of a well-formed scenario. Raises KeyError: no such name."""
     queries = {definition.name: definition.query for definition in scenario.definitions}
     needed = set(names_read(queries[name]))
     upstream: list[Cte] = []

@@ -1,7 +1,8 @@
 """What a query with LIMIT may hold where its order leaves rows equal: any of these fill the last places.
 
 Rows that are equal in all keys of the order are a *tie*. Of the ties before the border all rows are in the
-result; of a tie across the border so many that the places are filled, whichever they are.
+result; of a tie across the border so many that the places are filled, whichever they are. With `ORDER BY k
+LIMIT 2` over the keys 1, 2, 2 the row of key 1 is in the result, and either of the others.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ RANK = "tie_rank"
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """Rows that are equal in the order. `skipped`: how many of them OFFSET skips; `taken`: LIMIT keeps."""
+    """Rows that are equal in the order. `skipped`: how many OFFSET skips; `taken`: how many LIMIT keeps."""
 
     rows: tuple[Row, ...]
     skipped: int
@@ -37,8 +38,10 @@ class FirstRows:
 
     def like(self, held: Iterable[Row]) -> tuple[Row, ...]:
         """Returns right contents; of each tie those rows, as far as that is right, that a table holds."""
-        of_ties = self._by_key(held)
-        return tuple(row for key, tie in self.ties.items() for row in self._taken(tie, of_ties.get(key, [])))
+        held_of_ties = self._by_key(held)
+        return tuple(
+            row for key, tie in self.ties.items() for row in self._chosen(tie, held_of_ties.get(key, []))
+        )
 
     def needless(self, before: FirstRows, held: Iterable[Row], now: Iterable[Row]) -> Iterator[Row]:
         """Yields the rows that a refresh took out though nothing of their ties has changed since `before`.
@@ -62,19 +65,20 @@ class FirstRows:
         return tuple(whole[place] for place in self.places)
 
     def _by_key(self, rows: Iterable[Row]) -> dict[CanonicalRow, list[Row]]:
-        found: dict[CanonicalRow, list[Row]] = {}
+        """Returns rows by their values of the order's keys."""
+        by_key: dict[CanonicalRow, list[Row]] = {}
         for row in rows:
-            found.setdefault(self.key_of(row), []).append(row)
-        return found
+            by_key.setdefault(self.key_of(row), []).append(row)
+        return by_key
 
-    def _taken(self, tie: Tie, held: list[Row]) -> list[Row]:
+    def _chosen(self, tie: Tie, held: list[Row]) -> list[Row]:
         """Returns as many rows of a tie as are taken, first those that are held."""
-        left: dict[CanonicalRow, list[Row]] = {}
+        remaining: dict[CanonicalRow, list[Row]] = {}
         for row in tie.rows:
-            left.setdefault(canonical_row(row, self.types), []).append(row)
-        equal = (left.get(canonical_row(row, self.types)) for row in held)
+            remaining.setdefault(canonical_row(row, self.types), []).append(row)
+        equal = (remaining.get(canonical_row(row, self.types)) for row in held)
         chosen = [rows.pop() for rows in equal if rows]
-        return [*chosen, *(row for rows in left.values() for row in rows)][: tie.taken]
+        return [*chosen, *(row for rows in remaining.values() for row in rows)][: tie.taken]
 
 
 def ranked(limited: ir.Limited, columns: Sequence[Column]) -> ir.Select:
@@ -95,11 +99,11 @@ def first_rows(limited: ir.Limited, columns: Sequence[Column], rows: Iterable[Ro
         assert isinstance(rank, int)
         of_rank.setdefault(rank, []).append(row[:-1])
     types = tuple(column.type for column in columns)
-    known = FirstRows(types, tuple(names.index(key.column) for key in limited.order), {})
+    by_order = FirstRows(types, tuple(names.index(key.column) for key in limited.order), {})
     start, end = limited.offset, limited.offset + limited.count
     ties = {}
     for rank, equal in of_rank.items():
         skipped = min(max(start - (rank - 1), 0), len(equal))
         taken = max(min(end - (rank - 1), len(equal)) - skipped, 0)
-        ties[known.key_of(equal[0])] = Tie(tuple(equal), skipped, taken)
-    return FirstRows(types, known.places, ties)
+        ties[by_order.key_of(equal[0])] = Tie(tuple(equal), skipped, taken)
+    return FirstRows(types, by_order.places, ties)

@@ -61,7 +61,7 @@ class CheckedRefresh:
     def findings(
         self, check: Check, problems: Sequence[str], difference: Difference | None = None
     ) -> Findings:
-        """One finding whose message lists the problems, or no finding if there are no problems."""
+        """Returns one finding whose message lists the problems, or no finding if there are no problems."""
         if not problems:
             return ()
         message = "; ".join(problems[:EXAMPLES])
@@ -80,14 +80,14 @@ class CheckedRefresh:
 
 
 def actions_are_unique(refresh: CheckedRefresh, changes: Changes) -> Findings:
-    """Invariant 1: the change set has at most one row per ($ROW_ID, $ACTION)."""
+    """Checks invariant 1: the change set has at most one row per ($ROW_ID, $ACTION)."""
     counts = Counter((change.row_id, change.action) for change in changes)
     problems = [f"{action.value} of row id {id_!r} {n} times" for (id_, action), n in counts.items() if n > 1]
     return refresh.findings(Check.INVARIANT_1, problems)
 
 
 def deletes_are_stored(refresh: CheckedRefresh, changes: Changes, before: Stored) -> Findings:
-    """Invariant 2: a DELETE names a row id that the table holds, and carries the row stored under that id."""
+    """Checks invariant 2: a DELETE names a row id of the table, and carries the row stored under that id."""
     stored: dict[str | None, list[CanonicalRow]] = defaultdict(list)
     for row in before:
         stored[row.row_id].append(canonical_row(row.row, refresh.types))
@@ -104,7 +104,7 @@ def deletes_are_stored(refresh: CheckedRefresh, changes: Changes, before: Stored
 
 
 def inserts_are_new(refresh: CheckedRefresh, changes: Changes, before: Stored) -> Findings:
-    """Invariant 3: an INSERT names a row id that the table does not hold, or that the change set deletes."""
+    """Checks invariant 3: an INSERT names a row id that the table lacks, or that the change set deletes."""
     occupied = {row.row_id for row in before}
     occupied -= {change.row_id for change in changes if change.action is ChangeAction.DELETE}
     problems = [
@@ -116,7 +116,7 @@ def inserts_are_new(refresh: CheckedRefresh, changes: Changes, before: Stored) -
 
 
 def counts_are_right(refresh: CheckedRefresh, changes: Changes, counted: Counted) -> Findings:
-    """The record of a refresh gives the number of INSERT and of DELETE rows in its change set."""
+    """Checks that the record of a refresh gives the number of INSERT and DELETE rows in its change set."""
     rows = Counter(change.action for change in changes)
     actual = Counted(rows[ChangeAction.INSERT], rows[ChangeAction.DELETE])
     problem = (
@@ -127,7 +127,7 @@ def counts_are_right(refresh: CheckedRefresh, changes: Changes, counted: Counted
 
 
 def changes_lead_to(refresh: CheckedRefresh, changes: Changes, before: Stored, after: Stored) -> Findings:
-    """Invariant 4, first half: the contents before, plus the change set, are the contents after (as bags)."""
+    """Checks the first half of invariant 4: contents before plus change set are contents after, as bags."""
     change = Bag.weighted(((c.row, WEIGHTS[c.action]) for c in changes), refresh.types)
     applied = Bag.of((row.row for row in before), refresh.types) + change
     stored = Bag.of((row.row for row in after), refresh.types)
@@ -142,7 +142,7 @@ def changes_lead_to(refresh: CheckedRefresh, changes: Changes, before: Stored, a
 def contents_are(
     refresh: CheckedRefresh, contents: Stored, expected_columns: Sequence[Column], expected: Sequence[Row]
 ) -> Findings:
-    """Invariant 4, second half: the contents are the defining query at the data timestamp.
+    """Checks the second half of invariant 4: the contents are the defining query at the data timestamp.
 
     `expected_columns` and `expected` are the oracle's (`DelayedView`).
     """
@@ -158,7 +158,7 @@ def contents_are(
 
 
 def row_ids_are_unique(refresh: CheckedRefresh, contents: Stored) -> Findings:
-    """Invariant 5, first half: no two rows share a row id. A table without any row ids is exempt."""
+    """Checks the first half of invariant 5: no two rows share a row id. A table without row ids is exempt."""
     counts = Counter(stored.row_id for stored in contents)
     if set(counts) <= {None}:
         return ()
@@ -171,11 +171,11 @@ def row_ids_are_unique(refresh: CheckedRefresh, contents: Stored) -> Findings:
 
 
 def row_ids_are_fresh(refresh: CheckedRefresh, contents: Stored, fresh: Stored) -> Findings:
-    """Invariant 5, second half: each row has the row id that a fresh initialization would give it.
+    """Checks the second half of invariant 5: each row has the row id that a fresh initialization gives it.
 
-    `fresh`: the rows of such an initialization. Only rows that occur equally often in both are compared:
-    the contents are wrong where they do not, and `contents_are` reports that. A table without any row ids
-    is exempt.
+    `fresh`: the rows of such an initialization. Only rows that occur equally often in both are compared: the
+    contents are wrong where they do not, and `contents_are` reports that. A table without any row ids is
+    exempt.
     """
     if all(stored.row_id is None for stored in (*contents, *fresh)):
         return ()
@@ -194,7 +194,7 @@ def row_ids_are_fresh(refresh: CheckedRefresh, contents: Stored, fresh: Stored) 
 
 
 def state_is_fresh(refresh: CheckedRefresh, state: HiddenState) -> Findings:
-    """The hidden columns that a table is maintained from hold what computing them anew gives.
+    """Checks that the hidden columns a table is maintained from hold what computing them anew gives.
 
     A wrong hidden value may show in no row until a later refresh goes on from it. Only rows that both have
     are compared: `contents_are` reports the others.
@@ -210,7 +210,7 @@ def state_is_fresh(refresh: CheckedRefresh, state: HiddenState) -> Findings:
 
 
 def unchanged_means_empty(refresh: CheckedRefresh, changes: Changes, sources_unchanged: bool) -> Findings:
-    """Invariant 6: if no source row changed, the change set is empty, without amplification either."""
+    """Checks invariant 6: if no source row changed, the change set is empty, without amplification either."""
     if not sources_unchanged:
         return ()
     problems = [f"{len(changes)} changes, though no source has changed"] if changes else []
@@ -218,7 +218,7 @@ def unchanged_means_empty(refresh: CheckedRefresh, changes: Changes, sources_unc
 
 
 def amplification(refresh: CheckedRefresh, changes: Changes) -> int:
-    """The number of DELETE and INSERT pairs with identical rows, whatever their ids: work without an effect.
+    """Returns the number of DELETE and INSERT pairs with identical rows, whatever their ids: wasted work.
 
     Some of it cannot be avoided: rows that come again after they were deleted are other rows with new ids.
     """
@@ -236,11 +236,11 @@ def frontier_is_exact(
     previous: int | None,
     expected: Mapping[str, int],
 ) -> Findings:
-    """Invariant 7: data timestamps never go back, and every source is read exactly as of the new one.
+    """Checks invariant 7: data timestamps never go back, and each source is read exactly as of the new one.
 
     `source_timestamps`: source -> the time of the version that the engine read. `expected`: source -> the
-    time that its version must have: for a base table the latest commit at or before the data timestamp, for
-    a dynamic table the data timestamp itself (the refresh fails if no such version exists). `previous`: the
+    time that its version must have: for a base table the latest commit at or before the data timestamp, for a
+    dynamic table the data timestamp itself (the refresh fails if no such version exists). `previous`: the
     table's data timestamp before, None at its creation. All times are logical microseconds.
     """
     problems = []
@@ -321,7 +321,7 @@ def check_refresh(refreshed: Refreshed, circumstances: Circumstances) -> Invaria
 
 
 def judged_columns(actual: tuple[Column, ...], expected: tuple[Column, ...]) -> tuple[Column, ...]:
-    """The columns of an engine, with the types by which their values are compared.
+    """Returns the columns of an engine, with the types by which their values are compared.
 
     That is the expected type where it is the same to an engine.
     """
@@ -344,7 +344,7 @@ def check_refused(refused: RefreshRefused, circumstances: Circumstances) -> Inva
 def _change_set_findings(
     refresh: CheckedRefresh, changes: Changes, circumstances: Circumstances
 ) -> list[Findings]:
-    """The findings of the invariants 1, 2, 3 and 6, which need no contents after the refresh."""
+    """Returns the findings of invariants 1, 2, 3 and 6, which need no contents after the refresh."""
     return [
         actions_are_unique(refresh, changes),
         deletes_are_stored(refresh, changes, circumstances.before),

@@ -1,7 +1,7 @@
-"""Relations that hold many worlds at once, in DuckDB, and the invariants of change sets checked for all.
+"""The invariants of change sets, checked for many small worlds at once, in DuckDB.
 
 Every relation has a column `world`. What is checked, and in which words, is as in `invariants`; here it is
-done by SQL over sets, because there are hundreds of thousands of worlds.
+done by SQL over sets, because there are hundreds of thousands of worlds. `campaign.verify` calls it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Tables:
             raise OracleError(f"{type(error).__name__}: {error}: {statement}") from error
 
     def close(self) -> None:
-        """Drops everything."""
+        """Closes the database, which drops everything in it."""
         self.connection.close()
 
 
@@ -87,9 +87,13 @@ class Compared:
 
 
 KNOWN = "known rows"
+"""The table of the different rows of both ends, with the numbers of the row, of its id and its content."""
 COUNTED = "counted rows"
+"""The table with the number of times that each world has each row; see `_count`."""
 CHANGES = "numbered changes"
+"""The rows of the change sets by their numbers."""
 CHANGED_IDS = "changed ids"
+"""How often each world inserts (`came`) and deletes (`went`) each row id."""
 
 NUMBERS = "CAST(4000000000 AS BIGINT)"
 """More than there are rows: a world and a row make one number."""
@@ -249,6 +253,7 @@ def _count(tables: Tables, compared: Compared) -> None:
 
 
 def _broken(tables: Tables, check: Check, message: str, worlds: str) -> Broken | None:
+    """Returns a check as failed in the worlds that a query yields; None: it yields none."""
     ((count, least),) = tables.rows(f"SELECT count(DISTINCT world), min(world) FROM ({worlds})")
     if not count:
         return None

@@ -1,4 +1,4 @@
-"""Every edge of the Direct Serialization Graph, by the words of docs/notation.md, "Reading rules"."""
+"""Every edge of the direct serialization graph, by the words of docs/notation.md, "Reading rules"."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Edge:
 
 
 def all_edges(versions: Versions, *, thesis: bool, letter: bool) -> list[Edge]:
-    """Every edge between two different committed transactions. `thesis`, `letter`: the readings."""
+    """Returns every edge between two different committed transactions, by a reading (see `Reading`)."""
     edges = [*write_edges(versions, letter)]
     for number, event in enumerate(versions.events):
         if event.txn not in versions.commit:
@@ -42,12 +42,12 @@ def all_edges(versions: Versions, *, thesis: bool, letter: bool) -> list[Edge]:
 
 
 def write_edges(versions: Versions, letter: bool) -> Iterator[Edge]:
-    """Write dependencies between consecutive versions, of derived objects through what is behind them."""
-    made = versions.made
+    """Yields write dependencies between consecutive versions; of derived ones through what is behind them."""
+    at = versions.made
     for obj, order in versions.history.orders.items():
         for one, two in pairwise(order):
             if obj not in versions.derived_objects:
-                yield Edge("ww", one.txn, two.txn, obj, leaves=made[one], enters=made[two])
+                yield Edge("ww", one.txn, two.txn, obj, leaves=at[one], enters=at[two])
                 continue
             first, second = versions.base_behind(one), versions.base_behind(two)
             if not letter:
@@ -57,14 +57,14 @@ def write_edges(versions: Versions, letter: bool) -> Iterator[Edge]:
                 if i is None or j is None:
                     continue
                 # By rule 7, no edge leads to what had committed before the other one wrote.
-                if letter or versions.commit[j] > made[a]:
-                    yield Edge("ww", i, j, obj, leaves=made[a], enters=made[b])
+                if letter or versions.commit[j] > at[a]:
+                    yield Edge("ww", i, j, obj, leaves=at[a], enters=at[b])
 
 
 def read_edges(
     versions: Versions, number: int, txn: int, version: Version, *, predicate: bool
 ) -> Iterator[Edge]:
-    """Read and anti-dependencies of one read, through every base version behind the version read."""
+    """Yields read and anti-dependencies of one read, through every base version behind the version read."""
     seen = versions.base_behind(version) if version in versions.behind_derived else {version}
     for base in seen:
         if base.txn == txn or base.obj in versions.derived_objects:
@@ -79,14 +79,14 @@ def read_edges(
 def predicate_edges(
     versions: Versions, number: int, event: PredicateRead, version: Version, thesis: bool
 ) -> Iterator[Edge]:
-    """Predicate dependencies of one version in a version set."""
+    """Yields predicate dependencies of one version in a version set."""
     order, txn, obj = versions.order(version.obj), event.txn, version.obj
     if version not in order:
         return
     place = order.index(version)
     write = thesis and event.writes
     for k in range(1, len(order)):
-        other, made = order[k], versions.made[order[k]]
+        other, at = order[k], versions.made[order[k]]
         if thesis:
             change = True if k == place else versions.differ(event.predicate, version, other)
         else:
@@ -94,6 +94,6 @@ def predicate_edges(
         if change is False:
             continue
         if k <= place and (not thesis or k == place):
-            yield Edge("ww" if write else "wr", other.txn, txn, obj, True, change is True, made, number)
+            yield Edge("ww" if write else "wr", other.txn, txn, obj, True, change is True, at, number)
         if k > place:
-            yield Edge("ww" if write else "rw", txn, other.txn, obj, True, change is True, number, made)
+            yield Edge("ww" if write else "rw", txn, other.txn, obj, True, change is True, number, at)

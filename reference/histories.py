@@ -34,7 +34,7 @@ class Reference:
         self.edges = all_edges(self.versions, thesis=thesis, letter=letter)
 
     def verdicts(self) -> dict[str, bool | None]:
-        """Whether each phenomenon occurs, by its name; None: the history does not say."""
+        """Returns whether each phenomenon occurs, by its name; None: the history does not say."""
         before, text = self.precedes(), self.text_precedes()
         plain: dict[str, bool | None] = {
             "G0": self.decided(some(lambda c: only(c, "ww"))),
@@ -72,7 +72,7 @@ class Reference:
         return verdicts
 
     def decided(self, occurs: Callable[[list[Edge]], bool], more: Iterable[Edge] = ()) -> bool | None:
-        """Whether something occurs with the certain edges; None: only with edges that are possible."""
+        """Tells whether something occurs with the certain edges; None: only with possible edges."""
         edges = [*self.edges, *more]
         certain = [edge for edge in edges if edge.certain]
         if occurs(certain):
@@ -82,7 +82,7 @@ class Reference:
     def ordered(
         self, wanted: Callable[[Steps], bool], pairs: Pairs | None, plain: bool | None
     ) -> bool | None:
-        """Whether a cycle occurs with the edges of an order; without the order, what `plain` implies."""
+        """Tells whether a cycle occurs with the edges of an order; without one, what `plain` implies."""
         if pairs is None:
             return plain or None
         committed = ((i, j) for i, j in pairs if i in self.commit and j in self.commit)
@@ -91,7 +91,7 @@ class Reference:
     # --- orders of transactions
 
     def precedes(self) -> Pairs | None:
-        """The pairs with c_i before s_j; None: the history does not say."""
+        """Returns the pairs (i, j) where T_i commits before T_j starts; None: the history does not say."""
         if not self.history.precedes:
             return self.text_precedes()
         pairs = set(self.history.precedes)
@@ -100,7 +100,7 @@ class Reference:
         return set(nx.transitive_closure(nx.DiGraph(pairs)).edges)
 
     def text_precedes(self) -> Pairs | None:
-        """The pairs with c_i before s_j in the text; None unless every committed transaction starts there."""
+        """Returns the pairs of `precedes` by the text; None: a committed transaction has no start there."""
         starts = dict(self.versions.start)
         if not starts:
             return None
@@ -111,21 +111,21 @@ class Reference:
         return {(i, j) for i in self.commit for j in self.commit if self.commit[i] < starts[j]}
 
     def session_pairs(self) -> Pairs | None:
-        """The pairs of one session in its order; None: no session is named."""
+        """Returns the pairs of one session in its order; None: no session is named."""
         sessions = self.history.sessions.values()
         return {pair for txns in sessions for pair in combinations(txns, 2)} if sessions else None
 
     # --- phenomena by subject
 
     def aborted_readers(self) -> set[int]:
-        """The transactions with G1a."""
+        """Returns the transactions with G1a."""
         versions = self.versions
         return {
             t for t, v in versions.reads() if any(s.txn in versions.abort for s in {v} | versions.behind(v))
         }
 
     def intermediate_readers(self) -> set[int]:
-        """The transactions with G1b."""
+        """Returns the transactions with G1b."""
         versions = self.versions
         return {
             t
@@ -134,7 +134,7 @@ class Reference:
         }
 
     def cursor(self, edges: list[Edge]) -> set[str]:
-        """The objects with G-cursor. Where the history has reads through cursors, no others count."""
+        """Returns the objects with G-cursor. Where the history has reads through cursors, no others count."""
         events = self.history.events
         cursors = {at for at, event in enumerate(events) if isinstance(event, Read) and event.cursor}
         item_edges = [
@@ -146,18 +146,18 @@ class Reference:
         return {x for x in labels if some(with_one_rw)([e for e in item_edges if e.label == x])}
 
     def update(self, edges: list[Edge]) -> set[int]:
-        """The transactions T whose DSG with all updates has a cycle with an anti-dependency."""
+        """Returns the transactions T whose DSG with all updates has a cycle with an anti-dependency."""
         return {txn for txn in self.commit if any(map(with_rw, cycles(edges, self.versions.updates | {txn})))}
 
     def monotonic(self, edges: list[Edge], before: Pairs | None) -> set[int]:
-        """The transactions T whose unfolded graph has a cycle with one rw edge, which leaves a read of T.
+        """Returns the transactions T whose unfolded graph has a cycle with one rw edge, from a read of T.
 
         `before`: the order of starts in the text, for G-MSRb; None: G-monotonic.
         """
         return {txn for txn in self.commit if self.unfolded(txn, edges, before)}
 
     def unfolded(self, txn: int, edges: list[Edge], before: Pairs | None) -> bool:
-        """Whether T is one of `monotonic`. A node is a transaction, or ("event", number) of T."""
+        """Tells whether T is one of `monotonic`. A node is a transaction, or ("event", number) of T."""
         leaving = [edge for edge in edges if edge.kind == "rw" and edge.source == txn]
         if not leaving:
             return False
@@ -187,7 +187,7 @@ class Reference:
         return any(nx.has_path(graph, edge.target, ("event", edge.leaves)) for edge in leaving)
 
     def seen_in_time(self, other: int, txn: int, event: int, edges: list[Edge], before: Pairs) -> bool:
-        """Whether every snapshot that explains the reads of T up to an event holds what another committed.
+        """Tells whether every snapshot that explains the reads of T up to an event holds another's commit.
 
         A snapshot is taken between the start of T and the event, after all commits from which T has read.
         """
@@ -196,7 +196,7 @@ class Reference:
         return forced and self.commit[other] < event
 
     def mixed(self, *, generated: bool) -> set[int]:
-        """The readers with G1-predB; `generated`: with G1-predA."""
+        """Returns the readers with G1-predB; `generated`: with G1-predA."""
         readers = set()
         for event in self.versions.events:
             if not isinstance(event, PredicateRead) or event.txn not in self.commit:
@@ -219,7 +219,7 @@ class Reference:
         return readers
 
     def one_statement(self, writer: int, *objects: str) -> bool:
-        """Whether one predicate write of a transaction generated its writes of some objects."""
+        """Tells whether one predicate write of a transaction generated its writes of some objects."""
         events = self.versions.events
         for n, event in enumerate(events):
             if isinstance(event, PredicateRead) and event.writes and event.txn == writer:
@@ -232,7 +232,7 @@ class Reference:
 
 
 def cycles(edges: Iterable[Edge], txns: set[int] | None = None) -> Iterator[Steps]:
-    """Every simple cycle, through some transactions only."""
+    """Yields every simple cycle, through some transactions only."""
     between: dict[tuple[int, int], list[Edge]] = {}
     for edge in edges:
         if txns is None or (edge.source in txns and edge.target in txns):
@@ -243,37 +243,37 @@ def cycles(edges: Iterable[Edge], txns: set[int] | None = None) -> Iterator[Step
 
 @lru_cache(maxsize=1000)
 def node_cycles(pairs: frozenset[tuple[int, int]]) -> list[list[int]]:
-    """Every simple cycle of a graph as its nodes. Cached, because most phenomena ask for the same graph."""
+    """Returns every simple cycle of a graph as its nodes. Cached: most phenomena ask for the same graph."""
     return list(nx.simple_cycles(nx.DiGraph(pairs)))
 
 
 def some(wanted: Callable[[Steps], bool]) -> Callable[[list[Edge]], bool]:
-    """Whether edges have a cycle with a property."""
+    """Returns the test whether edges have a cycle with a property."""
     return lambda edges: any(map(wanted, cycles(edges)))
 
 
 def only(cycle: Steps, *kinds: str) -> bool:
-    """Whether every step has an edge of some kinds."""
+    """Tells whether every step has an edge of some kinds."""
     return all(any(edge.kind in kinds for edge in step) for step in cycle)
 
 
 def without_rw(cycle: Steps) -> bool:
-    """Whether the cycle can be walked without anti-dependencies."""
+    """Tells whether the cycle can be walked without anti-dependencies."""
     return only(cycle, "ww", "wr", "order")
 
 
 def with_rw(cycle: Steps) -> bool:
-    """Whether the cycle can be walked with an anti-dependency."""
+    """Tells whether the cycle can be walked with an anti-dependency."""
     return any(edge.kind == "rw" for step in cycle for edge in step)
 
 
 def with_item_rw(cycle: Steps) -> bool:
-    """Whether the cycle can be walked with an item anti-dependency."""
+    """Tells whether the cycle can be walked with an item anti-dependency."""
     return any(edge.kind == "rw" and not edge.predicate for step in cycle for edge in step)
 
 
 def with_one_rw(cycle: Steps) -> bool:
-    """Whether the cycle can be walked with exactly one anti-dependency."""
+    """Tells whether the cycle can be walked with exactly one anti-dependency."""
     return any(
         any(edge.kind == "rw" for edge in step) and without_rw([*cycle[:n], *cycle[n + 1 :]])
         for n, step in enumerate(cycle)

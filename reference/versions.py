@@ -20,13 +20,16 @@ from dvs_model.histories.history import (
 )
 
 UNBORN = -1
+"""The transaction of unborn versions, which nobody wrote."""
 
 
 class Versions:
     """The versions of a history. `ignore`: a derivation counts as reads of its sources and one write.
 
     Events are given by their number. `made`: the event that made a version. `commit`, `start`: the events of
-    a transaction. `updates`: the committed transactions with a write.
+    a transaction. `abort`: the aborted transactions. `dead`: the versions that deletes make. `updates`: the
+    committed transactions with a write. `behind_derived`: derived version -> what it derives from, at any
+    depth.
     """
 
     def __init__(self, history: History, *, ignore: bool) -> None:
@@ -53,34 +56,34 @@ class Versions:
         }
 
     def final(self, version: Version) -> bool:
-        """Whether the transaction of a version made no later version of the same object."""
+        """Tells whether the transaction of a version made no later version of the same object."""
         same = (v for v in self.made if (v.obj, v.txn) == (version.obj, version.txn))
         return all(v.number <= version.number for v in same)
 
     def installer(self, version: Version) -> int | None:
-        """The transaction that installed a version; None: nobody did."""
+        """Returns the transaction that installed a version; None: nobody did."""
         installed = version in self.made and version.txn in self.commit and self.final(version)
         return version.txn if installed else None
 
     def order(self, obj: str) -> list[Version]:
-        """The version order of an object, from the unborn version on."""
+        """Returns the version order of an object, from the unborn version on."""
         return [Version(obj, UNBORN, 0), *self.history.orders.get(obj, ())]
 
     def following(self, version: Version) -> list[Version]:
-        """The versions after one in its version order."""
+        """Returns the versions after one in its version order."""
         order = self.order(version.obj)
         return order[order.index(version) + 1 :] if version in order else []
 
     def behind(self, version: Version) -> set[Version]:
-        """The versions that a version derives from, at any depth."""
+        """Returns the versions that a version derives from, at any depth."""
         return self.behind_derived.get(version, set())
 
     def base_behind(self, version: Version) -> set[Version]:
-        """The written and unborn versions that a version derives from."""
+        """Returns the written and unborn versions that a version derives from."""
         return {v for v in self.behind(version) if v.obj not in self.derived_objects}
 
     def reads(self) -> Iterator[tuple[int, Version]]:
-        """The versions that committed transactions read, as (transaction, version)."""
+        """Yields the versions that committed transactions read, as (transaction, version)."""
         for event in self.events:
             if event.txn in self.commit and isinstance(event, Read):
                 yield event.txn, event.version
@@ -89,7 +92,7 @@ class Versions:
                     yield event.txn, version
 
     def version_set(self, event: PredicateRead) -> list[Version]:
-        """One version of every object that the predicate ranges over, unborn where the event names none."""
+        """Returns one version of each object of the predicate, unborn where the event names none."""
         objects: dict[str, None] = {v.obj: None for v in self.history.matches.get(event.predicate, ())}
         for other in self.events:
             if isinstance(other, PredicateRead) and other.predicate == event.predicate:
@@ -98,7 +101,7 @@ class Versions:
         return [named.get(obj, Version(obj, UNBORN, 0)) for obj in objects]
 
     def match(self, predicate: str, version: Version) -> bool | None:
-        """Whether a version matches a predicate; None: the history does not say."""
+        """Tells whether a version matches a predicate; None: the history does not say."""
         if version.txn == UNBORN or version in self.dead:
             return False
         if predicate in self.history.matches:
@@ -111,6 +114,6 @@ class Versions:
         return None
 
     def differ(self, predicate: str, one: Version, two: Version) -> bool | None:
-        """Whether one of two versions matches and the other does not; None: the history does not say."""
+        """Tells whether one of two versions matches and the other does not; None: nobody knows."""
         a, b = self.match(predicate, one), self.match(predicate, two)
         return None if a is None or b is None else a != b

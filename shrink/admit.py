@@ -16,7 +16,7 @@ from workload.wellformed import check_scenario
 
 
 def tidied(scenario: Scenario) -> Scenario:
-    """The scenario without what a reduction made useless.
+    """Returns the scenario without what a reduction made useless.
 
     Statements that change nothing and empty transactions are dropped; so are definitions that nothing
     creates, with their refreshes. A RESTORE to a commit that was dropped goes to the newest commit before
@@ -40,9 +40,9 @@ def tidied(scenario: Scenario) -> Scenario:
             case Redefine(_, news):
                 steps.extend([step] if names.issuperset(news) else [])
             case Read(tables=tables):
-                known = tuple(table for table in tables if table in names or table in written)
-                if known:
-                    steps.append(replace(step, tables=known))
+                existing = tuple(table for table in tables if table in names or table in written)
+                if existing:
+                    steps.append(replace(step, tables=existing))
     return replace(scenario, definitions=definitions, steps=tuple(steps))
 
 
@@ -73,7 +73,7 @@ def _useful(statements: tuple[Dml, ...], at: int, written: dict[str, list[int]])
 
 
 def admissible(scenario: Scenario) -> bool:
-    """Whether a tier can run the scenario: it is well-formed and every refresh is possible."""
+    """Tells whether a tier can run the scenario: it is well-formed and every refresh is possible."""
     try:
         check_scenario(scenario)
         due_refreshes(scenario)

@@ -18,11 +18,11 @@ Candidates = Callable[[T], Iterable[T]]
 def exhaust(
     candidates: Callable[[], Iterable[T]], accept: Callable[[T], bool], left: Callable[[], int]
 ) -> int:
-    """Accepts candidates of the current thing until it has none that is accepted; returns how many were.
+    """Accepts candidates until none from the last accepted position on is accepted; returns how many were.
 
-    `candidates`: of the current thing. `accept`: makes a candidate the current thing if it still fails.
-    `left`: the attempts that are left. After a success the loop goes on at the position of the accepted
-    candidate: those before it have just been refused, and the next round tries them again.
+    `candidates`: those of the current thing. `accept`: makes a candidate the current thing if it still fails.
+    `left`: how many attempts remain. Candidates before the last accepted position have just been refused; the
+    next call of `exhaust` tries them again.
     """
     accepted = position = 0
     while left():
@@ -49,7 +49,7 @@ class Smallest(Generic[T]):
 def smallest(
     thing: T, reductions: Sequence[Candidates[T]], failing: Callable[[T], T | None], attempts: int
 ) -> Smallest[T]:
-    """Makes a thing smaller while it still fails, in rounds of all reductions, by at most some attempts.
+    """Returns the smallest thing found that still fails, by rounds of all reductions in at most `attempts`.
 
     `failing(candidate)`: the candidate if it still fails, or the part of it that was enough; else None. It is
     not called for the thing itself.

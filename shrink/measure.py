@@ -11,7 +11,7 @@ from workload.scenario import Commit, Scenario
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many operators all definitions have (see `written_operators`), literal rows, and DML statements."""
+    """The number of operators of all definitions (`written_operators`), literal rows, and DML statements."""
 
     operators: int
     rows: int
@@ -19,7 +19,7 @@ class Size:
 
 
 def size(scenario: Scenario) -> Size:
-    """The size of a scenario."""
+    """Returns the size of a scenario."""
     statements = [s for step in scenario.steps if isinstance(step, Commit) for s in step.statements]
     return Size(
         operators=sum(1 for definition in scenario.definitions for _ in written_operators(definition.query)),

@@ -1,4 +1,4 @@
-"""The type of a reduction, and cutting lists as delta debugging does."""
+"""The type of a reduction, and the sets of items that delta debugging drops together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Reduction:
 
 
 def chunks(items: Sequence[T]) -> Iterator[frozenset[T]]:
-    """Items to drop together: all, halves, quarters, ... single ones; each size from the end.
+    """Yields items to drop together: all, halves, quarters, ... single ones; each size from the end.
 
     >>> [sorted(chunk) for chunk in chunks("abc")]
     [['a', 'b', 'c'], ['b', 'c'], ['a'], ['c'], ['b'], ['a']]

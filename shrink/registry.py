@@ -34,6 +34,7 @@ BEFORE_HISTORY: tuple[Reduction, ...] = (
     *clauses.REDUCTIONS,
     *windows.REDUCTIONS,
 )
+"""The reductions that are tried before the history is folded into one INSERT."""
 AFTER_HISTORY: tuple[Reduction, ...] = (
     *dml.REDUCTIONS,
     *rows.REDUCTIONS,
@@ -52,5 +53,5 @@ REDUCTIONS = (*BEFORE_HISTORY, *AFTER_HISTORY)
 def all_reductions(
     source_rows: history.SourceRows, smaller_texts: definitions.SmallerTexts
 ) -> tuple[Reduction, ...]:
-    """`REDUCTIONS`, and those that ask somebody else: who reads texts, or knows the rows of a history."""
+    """Returns `REDUCTIONS`, and those that ask the caller: for smaller texts, or the rows of a history."""
     return (*BEFORE_HISTORY, definitions.cutting(smaller_texts), history.folding(source_rows), *AFTER_HISTORY)

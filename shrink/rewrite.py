@@ -33,7 +33,7 @@ class Site(Generic[S]):
     put: Callable[[S], Scenario]
 
     def inside(self, node: T, rebuild: Callable[[T], S]) -> Site[T]:
-        """The site of a part of this node; `rebuild` returns this node with another part."""
+        """Returns the site of a part of this node; `rebuild` returns this node with another part."""
         put = self.put
         return Site(node, self.catalog, lambda new: put(rebuild(new)))
 
@@ -52,12 +52,12 @@ class Place:
 
 
 def put_at(items: tuple[T, ...], position: int, *new: T) -> tuple[T, ...]:
-    """The tuple with the element at a position replaced by any number of others."""
+    """Returns the tuple with the element at a position replaced by any number of others."""
     return (*items[:position], *new, *items[position + 1 :])
 
 
 def parts(site: Site[Any]) -> Iterator[Site[Any]]:
-    """The sites of a node's parts, in the order of `children`; a CTE is visible to the parts after it."""
+    """Yields the sites of a node's parts, in the order of `children`; later parts see the CTEs before."""
     nodes: tuple[ir.Node, ...] = children(site.node)
     catalog = site.catalog
     for number, part in enumerate(nodes):
@@ -71,7 +71,7 @@ def _put_part(site: Site[Any], nodes: tuple[ir.Node, ...], number: int, new: ir.
 
 
 def definition_queries(scenario: Scenario) -> Iterator[Site[ir.Query]]:
-    """The query of every definition, downstream ones first."""
+    """Yields the query of every definition, downstream ones first."""
     catalog = check_definitions(scenario)
     for position, definition in reversed(list(enumerate(scenario.definitions))):
 
@@ -83,13 +83,13 @@ def definition_queries(scenario: Scenario) -> Iterator[Site[ir.Query]]:
 
 
 def queries(scenario: Scenario) -> Iterator[Site[ir.Query]]:
-    """Every query at any depth, outside in."""
+    """Yields every query at any depth, outside in."""
     for site in definition_queries(scenario):
         yield from nested(site)
 
 
 def nested(site: Site[Any]) -> Iterator[Site[ir.Query]]:
-    """A query and the queries inside it, outside in."""
+    """Yields a query and the queries inside it, outside in."""
     if isinstance(site.node, ir.Query) and not isinstance(site.node, ir.Verbatim):
         yield site
     for part in parts(site):
@@ -98,14 +98,14 @@ def nested(site: Site[Any]) -> Iterator[Site[ir.Query]]:
 
 
 def blocks(scenario: Scenario) -> Iterator[tuple[Site[ir.Query], ir.Select]]:
-    """Every SELECT block with its site, where any query may be put."""
+    """Yields every SELECT block with its site, where any query may be put."""
     for site in queries(scenario):
         if isinstance(site.node, ir.Select):
             yield site, site.node
 
 
 def relations(site: Site[Any]) -> Iterator[Site[ir.Relation]]:
-    """The relations in FROM at the site of a block, joins before what they join; sub-selects not entered."""
+    """Yields the relations in FROM at the site of a block, outside in; sub-selects are not entered."""
     for part in parts(site):
         if isinstance(part.node, ir.Relation):
             yield part
@@ -113,7 +113,7 @@ def relations(site: Site[Any]) -> Iterator[Site[ir.Relation]]:
 
 
 def first_block(query: ir.Query) -> ir.Select:
-    """The block that names a query's outputs."""
+    """Returns the block that names a query's outputs."""
     match query:
         case ir.Select():
             return query
@@ -130,7 +130,7 @@ def first_block(query: ir.Query) -> ir.Select:
 
 
 def with_statements(scenario: Scenario, change: Callable[[int, int, Dml], tuple[Dml, ...]]) -> Scenario:
-    """The scenario with every statement replaced by any number of others.
+    """Returns the scenario with every statement replaced by any number of others.
 
     `change` is given the number of the step, the statement's position in it, and the statement.
     """
@@ -145,7 +145,7 @@ def with_statements(scenario: Scenario, change: Callable[[int, int, Dml], tuple[
 
 
 def statements(scenario: Scenario) -> Iterator[Site[tuple[Dml, ...]]]:
-    """Every DML statement as a tuple of one, for which any number of statements may be put; last first."""
+    """Yields every DML statement as a tuple of one, in whose place any number may be put; last first."""
     for number, step in reversed(list(enumerate(scenario.steps))):
         if isinstance(step, Commit):
             for position, statement in enumerate(step.statements):
@@ -160,7 +160,7 @@ def statements(scenario: Scenario) -> Iterator[Site[tuple[Dml, ...]]]:
 
 
 def expressions(scenario: Scenario) -> Iterator[Place]:
-    """Every expression of queries and DML at any depth, outside in."""
+    """Yields every expression of queries and DML at any depth, outside in."""
     for site, select in blocks(scenario):
         for place in _block_expressions(site, select):
             yield from _nested_places(place)
@@ -173,7 +173,7 @@ def expressions(scenario: Scenario) -> Iterator[Place]:
 
 
 def _block_expressions(site: Site[ir.Query], select: ir.Select) -> Iterator[Place]:
-    """The top expressions of a block; a grouping key is put together with its copies in items and HAVING."""
+    """Yields the top expressions of a block; a new grouping key replaces its copies, too."""
     scope = relation_scope(select.source, site.catalog)
     for relation in relations(site):
         if isinstance(relation.node, ir.Join) and relation.node.on is not None:

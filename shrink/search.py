@@ -14,7 +14,7 @@ from shrink.weight import weight
 from workload.scenario import Scenario
 
 Fails = Callable[[Scenario], bool]
-"""Whether a candidate still fails, with the same class of failure."""
+"""The test whether a candidate still fails, with the same class of failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Search:
 
 
 def key_of(candidate: Scenario) -> bytes:
-    """A short key that identifies a candidate: a hash of its text."""
+    """Returns a short key that identifies a candidate: a hash of its text."""
     # By text, not by value: to Python 1 == 1.0 == True and 0.0 == -0.0, to SQL they are not the same.
     return hashlib.sha256(repr(candidate).encode()).digest()[:16]
 
@@ -82,7 +82,7 @@ def shrink(
     reductions: Sequence[Reduction] = REDUCTIONS,
     tried: frozenset[bytes] = frozenset(),
 ) -> Shrunk:
-    """The smallest scenario that still fails, reached from a failing one by reductions.
+    """Returns the smallest scenario that still fails, reached from a failing one by reductions.
 
     Tries all reductions in rounds until a whole round changes nothing, or `attempts` calls of `fails` are
     spent. A complete result is minimal with respect to every single reduction. After a costly reduction that

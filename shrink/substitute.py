@@ -1,4 +1,4 @@
-"""Replacing parts of expressions and blocks so that types and grouping stay right."""
+"""Replacement of parts of expressions and blocks so that types and grouping stay right."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ARITHMETIC = ("add", "sub", "mul", "mul_decimal", "mod")
 
 
 def substituted(node: ir.N, change: Change) -> ir.N:
-    """The node with every part replaced that `change` has a replacement for, outside in; types are kept."""
+    """Returns the node with every part replaced for which `change` has a replacement; types are kept."""
     return changed(node, change, with_parts)
 
 
 def with_parts(node: Any, parts: Iterable[Any]) -> Any:
-    """The node with other parts of the same types.
+    """Returns the node with other parts of the same types.
 
     Beside a DECIMAL, Spark gives a bare INT literal the type DECIMAL of its own digits, and the result
     another type; a cast keeps a new literal an INT.
@@ -43,7 +43,7 @@ def with_parts(node: Any, parts: Iterable[Any]) -> Any:
 
 
 def changed_block(select: ir.Select, change: Change) -> ir.Select:
-    """The block with all its expressions changed, and still a block: see `regrouped`."""
+    """Returns the block with all its expressions changed, and still a block: see `regrouped`."""
 
     def without_sub_selects(node: ir.Node) -> ir.Node | None:
         new = change(node)
@@ -53,52 +53,52 @@ def changed_block(select: ir.Select, change: Change) -> ir.Select:
 
 
 def regrouped(select: ir.Select) -> ir.Select:
-    """The block without keys that read no column; ungrouped if nothing is left to group or aggregate."""
+    """Returns the block without keys that read no column; ungrouped if nothing is left to group."""
     if select.group_by is None:
         return replace(select, having=None)
-    select = _with_sure_keys(select, select.group_by)
+    select = _with_column_keys(select, select.group_by)
     if not select.group_by and not aggregates(item.expr for item in select.items):
         return replace(select, group_by=None, having=None)
     return select
 
 
-def _with_sure_keys(select: ir.Select, keys: tuple[ir.Expr, ...]) -> ir.Select:
-    """The block grouped by each key once that reads a column, and by sets of these."""
-    sure = tuple(
+def _with_column_keys(select: ir.Select, keys: tuple[ir.Expr, ...]) -> ir.Select:
+    """Returns the block grouped by each key once that reads a column, and by sets of these."""
+    kept = tuple(
         dict.fromkeys(key for key in keys if any(isinstance(p, ir.ColumnRef) for p in subexpressions(key)))
     )
     sets = None
-    if sure and select.sets is not None:
+    if kept and select.sets is not None:
         named = ([keys[place] for place in places] for places in select.sets)
-        sets = tuple(tuple(dict.fromkeys(sure.index(k) for k in each if k in sure)) for each in named)
-    return without_groupings(replace(select, group_by=sure, sets=sets), sure if sets is not None else ())
+        sets = tuple(tuple(dict.fromkeys(kept.index(k) for k in each if k in kept)) for each in named)
+    return without_groupings(replace(select, group_by=kept, sets=sets), kept if sets is not None else ())
 
 
 def without_groupings(select: ir.Select, keys: Iterable[ir.Expr] = ()) -> ir.Select:
-    """The block with 0 for GROUPING of all but some keys, as it is where no key is left out."""
-    known = set(keys)
+    """Returns the block with 0 for GROUPING of all but some keys, as it is where no key is left out."""
+    grouped = set(keys)
 
     def zero(node: ir.Node) -> ir.Node | None:
         if isinstance(node, ir.Derived):
             return node
-        gone = isinstance(node, ir.Grouping) and node.key not in known
+        gone = isinstance(node, ir.Grouping) and node.key not in grouped
         return ir.Literal(0, node.type) if isinstance(node, ir.Grouping) and gone else None
 
     return changed(select, zero)
 
 
 def aggregates(exprs: Iterable[ir.Expr]) -> list[ir.Aggregate]:
-    """The aggregates inside some expressions, in order of appearance."""
+    """Returns the aggregates inside some expressions, in order of appearance."""
     return [part for expr in exprs for part in subexpressions(expr) if isinstance(part, ir.Aggregate)]
 
 
 def by_column(mapping: Mapping[tuple[str, str], ir.Expr]) -> Change:
-    """A change of column references, named by (alias, column)."""
+    """Returns a change of column references, named by (alias, column)."""
     return lambda node: mapping.get((node.relation, node.name)) if isinstance(node, ir.ColumnRef) else None
 
 
 def with_relation(source: ir.Relation, old: ir.Relation, new: ir.Relation) -> ir.Relation:
-    """A FROM clause with one of its relations replaced. Conditions stay as they are."""
+    """Returns a FROM clause with one of its relations replaced. Conditions stay as they are."""
 
     def change(node: ir.Node) -> ir.Node | None:
         if node == old:

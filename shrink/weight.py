@@ -61,7 +61,7 @@ STATEMENT_WEIGHTS: Mapping[type[dml.Dml], int] = {
 
 
 def weight(scenario: Scenario) -> int:
-    """The weight of a scenario; linear in its size."""
+    """Returns the weight of a scenario; linear in its size."""
     tables = {table.name: table for table in scenario.tables}
     return (
         sum(60 + 15 * len(table.columns) for table in scenario.tables)
@@ -72,7 +72,7 @@ def weight(scenario: Scenario) -> int:
 
 
 def _values(scenario: Scenario) -> set[tuple[str, int, str]]:
-    """The different values of each column: fewer of them make a scenario simpler."""
+    """Returns the different values of each column: fewer of them make a scenario simpler."""
     return {
         (statement.table, position, repr(value))
         for step in scenario.steps
@@ -95,6 +95,7 @@ def _definition(definition: Definition) -> int:
 
 
 def _style(style: int) -> int:
+    """Returns the weight of a style: small numbers are lighter, all large ones weigh the same."""
     return min(10, style) + (style > 10)
 
 
@@ -115,11 +116,11 @@ def _step(step: Step, tables: Mapping[str, Table]) -> int:
             assert_never(step)
 
 
-def _meanwhile(known: Meanwhile | None) -> int:
-    if known is None:
+def _meanwhile(meanwhile: Meanwhile | None) -> int:
+    if meanwhile is None:
         return 0
-    calls = known.last + abs(known.last - known.first)
-    return 20 + calls + 5 * (known.clock != 0) + 8 * known.foreign + 10 * known.abandoned
+    calls = meanwhile.last + abs(meanwhile.last - meanwhile.first)
+    return 20 + calls + 5 * (meanwhile.clock != 0) + 8 * meanwhile.foreign + 10 * meanwhile.abandoned
 
 
 def _statement(statement: dml.Dml, table: Table) -> int:
@@ -138,11 +139,12 @@ def _statement(statement: dml.Dml, table: Table) -> int:
 
 
 def node_weight(node: ir.Node) -> int:
-    """The weight of a query or of a part of one: a column weighs less than a constant."""
-    return _without_parts(node) + sum(node_weight(part) for part in children(node))
+    """Returns the weight of a query or of a part of one: a column weighs less than a constant."""
+    return _own_weight(node) + sum(node_weight(part) for part in children(node))
 
 
-def _without_parts(node: ir.Node) -> int:
+def _own_weight(node: ir.Node) -> int:
+    """Returns the weight of a node without that of its parts."""
     match node:
         case ir.ColumnRef() | ir.Literal() | ir.Call() | ir.Aggregate() | ir.Grouping() | ir.Window():
             return _of_expression(node)

@@ -1,4 +1,4 @@
-"""The words all sides share: types, schemas, queries, DML, scenarios, traces and results. Pure values."""
+"""What all packages share: types, schemas, queries, DML, scenarios, traces and results. Pure values."""
 
 from pkgutil import extend_path
 

@@ -1,4 +1,4 @@
-"""The aggregates with further arguments, and which of them have one answer.
+"""The aggregates that take further arguments, and the check that each of them has one right result.
 
 `Aggregate.extra` by function:
 
@@ -27,7 +27,7 @@ STATISTICS = frozenset(
         AggregateFunction.VAR_POP,
     }
 )
-"""Statistics of one value."""
+"""Statistics of one value; their results are estimates (`ESTIMATE`), as those of `PAIRED` are."""
 
 PAIRED = frozenset({AggregateFunction.COVAR_SAMP, AggregateFunction.COVAR_POP, AggregateFunction.CORR})
 """Statistics of pairs of values."""
@@ -43,7 +43,7 @@ CONSTANTS: Mapping[AggregateFunction, tuple[SqlType, ...]] = {
     AggregateFunction.LISTAGG: (STRING, BOOLEAN),
     AggregateFunction.PERCENTILE: (DOUBLE,),
 }
-"""The types of the further arguments that are constants."""
+"""The types of the further arguments, for the aggregates whose further arguments are constants."""
 
 FORMS = STATISTICS | PAIRED | EXTREMES_BY | BITWISE | frozenset(CONSTANTS)
 """The aggregates that are written in more than one way, or over more than one value."""

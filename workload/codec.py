@@ -1,7 +1,7 @@
-"""Scenarios as JSON: lossless, versioned, readable, and strict on the way in.
+"""Scenarios as JSON: lossless, versioned, readable; a file with a field too many or too few is refused.
 
-Every value class becomes an object whose `is` names the class; fields at their default are left out.
-Values keep their type: a DOUBLE is written `{"double": "0.5"}`, so that 1.0 and 1, -0.0 and NaN survive.
+Every value class becomes an object whose `is` names the class; fields at their default are left out. Values
+keep their type: a DOUBLE is written `{"double": "0.5"}`, so that 1.0 and 1, -0.0 and NaN survive.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from workload.types import SqlType, Value, parse_type
 
 
 def scenario_to_json(value: Scenario) -> str:
-    """The JSON text of a scenario; ends with a newline."""
+    """Returns the JSON text of a scenario; ends with a newline."""
     document = {"format": "dvs-scenario", "version": SCENARIO_VERSION, "scenario": encode(value)}
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def scenario_from_json(text: str) -> Scenario:
-    """The scenario of a JSON text. Raises WorkloadError naming what is wrong."""
+    """Returns the scenario of a JSON text. Raises WorkloadError naming what is wrong."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -50,7 +50,7 @@ def scenario_from_json(text: str) -> Scenario:
 
 
 def encode(value: Any) -> Any:
-    """A value of this package as JSON objects."""
+    """Returns a value of this package as what `json.dumps` takes: objects, lists and scalars."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type | SqlType):
         return _encode_object(value)
     match value:
@@ -93,7 +93,11 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 def decode(data: Any, expected: Any, where: str) -> Any:
-    """The value of JSON data, checked against a type hint. Raises WorkloadError naming the place."""
+    """Returns the value that JSON data stand for. Raises WorkloadError naming the place.
+
+    `expected`: the type hint that the value must fit. `where`: the path to the data in the file, for
+    messages.
+    """
     if expected == Value:
         return _decode_value(data, where)
     origin = get_origin(expected)
@@ -147,11 +151,11 @@ def _decode_union(data: Any, expected: Any, where: str) -> Any:
     if classes and isinstance(data, dict):
         return _decode_object(data, classes, where)
     rest = [member for member in members if member is not type(None) and member not in classes]
-    known = [each for each in rest if isinstance(each, type) and issubclass(each, Enum)]
-    if len(known) == len(rest) > 1:
+    enums = [enum for enum in rest if isinstance(enum, type) and issubclass(enum, Enum)]
+    if len(enums) == len(rest) > 1:
         # Of several enums the one that has the name; `data` may be of any kind, also one that has no hash.
-        named = [each for each in known if data in list(each.__members__)]
-        return decode(data, (named or known)[0], where)
+        named = [enum for enum in enums if data in list(enum.__members__)]
+        return decode(data, (named or enums)[0], where)
     if len(rest) == 1:
         return decode(data, rest[0], where)
     names = " or ".join(str(getattr(c, "__name__", c)) for c in classes)

@@ -1,6 +1,6 @@
-"""What Spark converts by itself where values of several types meet: the harness's own account of its rules.
+"""The type that Spark converts values to where several types meet: the harness's own account of its rules.
 
-Kept apart from the engine's on purpose; tests compare it with Spark. Spark 4, ANSI mode.
+The engine has its own copy of these rules on purpose; tests compare this one with Spark. Spark 4, ANSI mode.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ DIGITS = {Kind.TINYINT: 3, Kind.SMALLINT: 5, Kind.INT: 10, Kind.BIGINT: 20}
 """The digits that Spark gives an integer that meets a DECIMAL."""
 
 TIMES = (Kind.DATE, Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP)
-"""Two of these meet in the later one."""
+"""Values of two of these types meet in the later one."""
 
 
 def common_type(left: SqlType, right: SqlType) -> SqlType | None:
-    """The type that two values take in a comparison, COALESCE, CASE or UNION; None where there is none."""
+    """Returns the type that two values take in a comparison, COALESCE, CASE or UNION; None: there is none."""
     if left == right:
         return left
     kinds = {left.kind, right.kind}
@@ -35,7 +35,7 @@ def common_type(left: SqlType, right: SqlType) -> SqlType | None:
 
 
 def common_type_of(types: tuple[SqlType, ...]) -> SqlType | None:
-    """The common type of one or more types; None where two of them have none."""
+    """Returns the common type of one or more types; None where two of them have none."""
     result: SqlType | None = types[0]
     for type_ in types[1:]:
         result = None if result is None else common_type(result, type_)

@@ -104,7 +104,7 @@ WithRows = Insert | Merge | Overwrite | Replace
 
 
 def statement_expressions(statement: Dml) -> tuple[Expr, ...]:
-    """The top expressions of a statement: assigned values first, then its condition."""
+    """Returns the top expressions of a statement: assigned values first, then its condition."""
     match statement:
         case Update(_, assignments, where):
             return (*(a.value for a in assignments), *_present(where))
@@ -117,7 +117,7 @@ def statement_expressions(statement: Dml) -> tuple[Expr, ...]:
 
 
 def with_expressions(statement: Dml, expressions: Iterable[Expr]) -> Dml:
-    """The statement with other expressions: as many as `statement_expressions` gives, in the same order."""
+    """Returns the statement with other expressions, in the order of `statement_expressions` and as many."""
     parts = iter(expressions)
     match statement:
         case Update(table, assignments, _):

@@ -84,7 +84,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Whether a key is left out of the grouping set of a row: 1 if so, else 0."""
+    """The function GROUPING: 1 if a key is left out of the grouping set of a row, else 0."""
 
     key: Expr
     type: SqlType
@@ -167,7 +167,7 @@ Expr = ColumnRef | Literal | Call | Aggregate | Grouping | Window
 
 
 def expression_parts(expr: Expr) -> tuple[Expr, ...]:
-    """The expressions right inside an expression, in the order in which every walker visits them."""
+    """Returns the expressions right inside an expression, in the order in which every walker visits them."""
     match expr:
         case ColumnRef() | Literal():
             return ()
@@ -184,7 +184,7 @@ def expression_parts(expr: Expr) -> tuple[Expr, ...]:
 
 
 def expression_with(expr: Expr, parts: Iterator[Any]) -> Expr:
-    """The expression with other parts: as many as `expression_parts` gives, in the same order."""
+    """Returns the expression with other parts: as many as `expression_parts` gives, in the same order."""
     match expr:
         case ColumnRef() | Literal():
             return expr

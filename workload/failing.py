@@ -1,4 +1,4 @@
-"""Which queries may fail on their data: by a division by zero, an overflow, or a text that is no number."""
+"""The test whether a query may fail on its data: by a division by zero, an overflow, or a cast of a text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LARGE_CONSTANT = 2**30
 
 
 def may_fail(node: Node) -> bool:
-    """Whether some expression in a query, or in a part of one, is undefined for some values of its columns.
+    """Tells whether some expression in a query, or in a part of one, is undefined for some values of columns.
 
     All other expressions that are generated are defined for all values of their columns' domains.
     """

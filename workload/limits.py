@@ -1,4 +1,4 @@
-"""What an engine supports: the limits that its scenarios are cut down to."""
+"""The limits of an engine, which say what it supports; its scenarios are cut down to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PORTABLE = frozenset({"insert", "update", "delete", "merge", "truncate", "overwr
 
 
 class Timestamps(Enum):
-    """Which data timestamps an engine can refresh a table to; each kind allows less than the one before."""
+    """The data timestamps to which an engine can refresh tables; each kind allows less than the last."""
 
     ANY = "any"
     """Any given data timestamp, also one before the newest commit."""
@@ -198,7 +198,7 @@ FLAGS = (
 
 
 def _takes(call: Callable[..., object], count: int) -> bool:
-    """Whether a function can be called with so many arguments; True where Python cannot tell."""
+    """Tells whether a function can be called with so many arguments; True where Python cannot tell."""
     try:
         inspect.signature(call).bind(*range(count))
     except TypeError:
@@ -250,7 +250,7 @@ NO_LIMITS = Limits(
 
 
 def both(a: Limits, b: Limits) -> Limits:
-    """The limits of scenarios that two engines support."""
+    """Returns the limits of scenarios that two engines support."""
     if a == b or b == NO_LIMITS:
         return a
     if a == NO_LIMITS:
@@ -282,7 +282,7 @@ def both(a: Limits, b: Limits) -> Limits:
 
 
 def within_dialect(limits: Limits, dialect: Dialect) -> Limits:
-    """The limits cut to what has a text in a dialect. Spark and DuckDB have one for everything."""
+    """Returns the limits cut to what has a text in a dialect. Spark and DuckDB have one for everything."""
     match dialect:
         case Dialect.SPARK | Dialect.DUCKDB:
             # What the engine lacks is looked for in the texts.

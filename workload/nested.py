@@ -1,4 +1,4 @@
-"""Which dynamic tables cannot be maintained incrementally because of columns of nested types."""
+"""The dynamic tables that cannot be maintained incrementally because of columns of nested types."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ TypesOf = Callable[[str], Sequence[SqlType]]
 
 
 def only_in_full(query: Query, definitions: Mapping[str, Definition], types_of: TypesOf) -> bool:
-    """Whether some source, also behind views, has columns of which no changes can be told.
+    """Tells whether some source, also behind views, has columns whose changes cannot be computed.
 
     These are a MAP inside a nested type or in a MAP, because only the pairs of plain maps are compared; and
     any nested type in a dynamic table that is refreshed in full: such a table has no row ids, and none can be
     made of such values.
     """
-    return any(_cannot_be_captured(name, definitions, types_of) for name in names_read(query))
+    return any(_has_unknown_changes(name, definitions, types_of) for name in names_read(query))
 
 
-def _cannot_be_captured(name: str, definitions: Mapping[str, Definition], types_of: TypesOf) -> bool:
+def _has_unknown_changes(name: str, definitions: Mapping[str, Definition], types_of: TypesOf) -> bool:
     match definitions.get(name):
         case View(_, query):
             return only_in_full(query, definitions, types_of)

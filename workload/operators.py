@@ -67,7 +67,7 @@ class OperatorNode:
     inputs: tuple[OperatorNode, ...]
 
     def walk(self) -> Iterator[OperatorNode]:
-        """This operator and every operator below it, outside in."""
+        """Yields this operator and every operator below it, outside in."""
         yield self
         for below in self.inputs:
             yield from below.walk()
@@ -80,7 +80,7 @@ class OperatorNode:
 
 
 def operator_tree(query: ir.Query) -> OperatorNode:
-    """The operators of a query; the body of a CTE stands wherever the CTE is read."""
+    """Returns the operators of a query as a tree; the body of a CTE stands wherever the CTE is read."""
     (tree,) = _trees(query, {})
     return tree
 
@@ -100,7 +100,7 @@ def _trees(node: ir.RowSource, ctes: Mapping[str, OperatorNode]) -> tuple[Operat
 
 
 def own_operators(node: ir.RowSource) -> tuple[Operator, ...]:
-    """The operators that one node of a query stands for, without those of its parts, lowest first."""
+    """Returns the operators that one node of a query stands for, without those of its parts, lowest first."""
     match node:
         case ir.Select():
             return tuple(_clauses(node))
@@ -143,10 +143,10 @@ def _clauses(select: ir.Select) -> Iterator[Operator]:
 
 
 def written_operators(query: ir.Query) -> Iterator[Operator]:
-    """The operators of a query, each as often as it is written: a CTE counts once, however often it is read.
+    """Yields the operators of a query, each as often as it is written; a CTE counts once.
 
-    A projection counts only where it computes: where an output is neither a column, nor a constant, nor, in
-    a grouped block, an aggregate or a key.
+    A projection counts only where it computes: where an output is neither a column, nor a constant, nor, in a
+    grouped block, an aggregate or a key.
     """
     for node in row_sources(query):
         for operator in own_operators(node):
@@ -155,7 +155,7 @@ def written_operators(query: ir.Query) -> Iterator[Operator]:
 
 
 def computes(node: ir.RowSource) -> bool:
-    """Whether a block has an output that is computed anew from a row."""
+    """Tells whether a block has an output that is computed anew from a row."""
     if not isinstance(node, ir.Select):
         return False
     keys = node.group_by or ()

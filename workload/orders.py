@@ -1,4 +1,4 @@
-"""Which orders of a query with LIMIT leave rows equal, so that its result is one of several right ones."""
+"""Orders of a query with LIMIT that leave rows equal, so that its result is one of several right ones."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ def leaves_ties(limited: ir.Limited) -> bool:
     ordered = {key.column for key in limited.order}
     match limited.query:
         case ir.Select(items, group_by=keys, sets=None) as block:
-            known = [item.expr for item in items if item.name in ordered]
+            ordered_exprs = [item.expr for item in items if item.name in ordered]
             rest = [item.expr for item in items if item.name not in ordered]
             windows = any(True for _ in ir.windows_of(block))
-            if keys is not None and all(key in known for key in keys) and not windows:
+            if keys is not None and all(key in ordered_exprs for key in keys) and not windows:
                 return False
-            return any(not _follows(expr, known) for expr in rest)
+            return any(not _follows(expr, ordered_exprs) for expr in rest)
         case ir.Select(items):
             return any(item.name not in ordered for item in items)
         case _:
-            # The first branch gives the names.
+            # A set operation or CTEs: nothing is known of the expressions, only the names of the outputs.
             return not set(ir.output_names(limited.query)) <= ordered
 
 
@@ -34,9 +34,9 @@ def tied_order(query: ir.Query) -> ir.Limited | None:
     return query if isinstance(query, ir.Limited) and leaves_ties(query) else None
 
 
-def _follows(expr: ir.Expr, known: Iterable[ir.Expr]) -> bool:
-    """Tells whether a value follows from known ones, by calls alone."""
-    if expr in known or isinstance(expr, ir.Literal):
+def _follows(expr: ir.Expr, given: Iterable[ir.Expr]) -> bool:
+    """Tells whether the value of an expression follows from those of the given ones, by calls alone."""
+    if expr in given or isinstance(expr, ir.Literal):
         return True
     parts = [part for part in ir.children(expr) if isinstance(part, ir.Expr)]
-    return isinstance(expr, ir.Call) and all(_follows(part, known) for part in parts)
+    return isinstance(expr, ir.Call) and all(_follows(part, given) for part in parts)

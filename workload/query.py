@@ -1,7 +1,7 @@
 """The query IR: its nodes, typed and shaped like SQL, and how they are walked and rebuilt.
 
 `children` and `rebuilt` are the only places that know which parts a node has; every walker goes through them.
-`workload.sql` renders the nodes as text.
+`workload.sql` renders the nodes as text. The IR has no subqueries in expressions: they are joins here.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ N = TypeVar("N", bound=Node)
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The parts of a node, in the order in which every walker visits them."""
+    """Returns the parts of a node, in the order in which every walker visits them."""
     match node:
         case ColumnRef() | Literal() | Call() | Aggregate() | Grouping() | Window():
             return expression_parts(node)
@@ -272,7 +272,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def rebuilt(node: N, parts: Iterable[Any]) -> N:
-    """The node with other parts: as many as `children` gives, in the same order, each of the same kind."""
+    """Returns the node with other parts: as many as `children` gives, in its order, each of the same kind."""
     return cast(N, _rebuilt(node, iter(parts)))
 
 
@@ -311,7 +311,7 @@ def _rebuilt(node: Node, parts: Iterator[Any]) -> Node:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and every node inside it, at any depth, outside in."""
+    """Yields the node and every node inside it, at any depth, outside in."""
     yield node
     for part in children(node):
         yield from walk(part)
@@ -322,10 +322,10 @@ def changed(
     change: Callable[[Node], Node | None],
     rebuild: Callable[[Any, Iterable[Any]], Any] = rebuilt,
 ) -> N:
-    """The node with every part replaced for which `change` returns a replacement, outside in.
+    """Returns the node with every part replaced for which `change` returns a replacement, outside in.
 
-    A replacement is not entered: a `change` that returns its argument leaves that node as it is.
-    `rebuild` puts the changed parts together; it may do more than `rebuilt` does.
+    A replacement is not entered: a `change` that returns its argument leaves that node as it is. `rebuild`
+    puts the changed parts together; it may do more than `rebuilt` does.
     """
     new = change(node)
     if new is None:
@@ -335,26 +335,26 @@ def changed(
 
 
 def inputs(node: RowSource) -> Iterator[RowSource]:
-    """The parts of a node that yield rows, in the order of `children`; expressions are not entered."""
+    """Yields the parts of a node that yield rows, in the order of `children`; expressions are not entered."""
     for part in children(node):
         if not isinstance(part, SCALARS):
             yield part
 
 
 def row_sources(node: RowSource) -> Iterator[RowSource]:
-    """The node and every node inside it that yields rows, outside in."""
+    """Yields the node and every node inside it that yields rows, outside in."""
     yield node
     for part in inputs(node):
         yield from row_sources(part)
 
 
 def subexpressions(expr: Expr) -> Iterator[Expr]:
-    """The expression and every expression inside it, outside in."""
+    """Yields the expression and every expression inside it, outside in."""
     return (node for node in walk(expr) if isinstance(node, Expr))
 
 
 def conjuncts(condition: Expr | None) -> Iterator[Expr]:
-    """The conditions that AND joins, at any depth; none for no condition."""
+    """Yields the conditions that AND joins, at any depth; none for no condition."""
     match condition:
         case None:
             return
@@ -366,19 +366,19 @@ def conjuncts(condition: Expr | None) -> Iterator[Expr]:
 
 
 def both(first: Expr | None, second: Expr) -> Expr:
-    """Two conditions joined by AND; the second one where there is no first one."""
+    """Returns two conditions joined by AND; the second one where there is no first one."""
     return second if first is None else Call("and", (first, second), BOOLEAN)
 
 
 def windows_of(select: Select) -> Iterator[Window]:
-    """The window functions of a block, those of its sub-selects not among them."""
+    """Yields the window functions of a block, those of its sub-selects not among them."""
     exprs = [item.expr for item in select.items]
     for expr in exprs if select.qualify is None else [*exprs, select.qualify]:
         yield from (part for part in subexpressions(expr) if isinstance(part, Window))
 
 
 def expressions_of(node: Select | Relation) -> Iterator[Expr]:
-    """The top expressions of a block or of a FROM clause, ON conditions included, sub-selects not entered."""
+    """Yields the top expressions of a block or of a FROM clause, ON included; sub-selects are not entered."""
     for part in children(node):
         if isinstance(part, Item):
             yield part.expr
@@ -389,7 +389,7 @@ def expressions_of(node: Select | Relation) -> Iterator[Expr]:
 
 
 def relations_of(relation: Relation) -> Iterator[Relation]:
-    """The relation and those it joins, outside in, sub-selects not entered."""
+    """Yields the relation and those it joins, outside in; sub-selects are not entered."""
     yield relation
     for part in children(relation):
         if isinstance(part, Relation):
@@ -397,7 +397,7 @@ def relations_of(relation: Relation) -> Iterator[Relation]:
 
 
 def output_names(query: Query) -> list[str]:
-    """The names of a query's output columns, in order."""
+    """Returns the names of a query's output columns, in order."""
     match query:
         case Select(items):
             return [item.name for item in items]
@@ -414,12 +414,12 @@ def output_names(query: Query) -> list[str]:
 
 
 def blocks(query: Query) -> Iterator[Select]:
-    """Every SELECT block of a query, outside in; the blocks of a CTE once."""
+    """Yields every SELECT block of a query, outside in; the blocks of a CTE once."""
     return (node for node in row_sources(query) if isinstance(node, Select))
 
 
 def with_sources(query: Query, names: Mapping[str, str]) -> Query:
-    """The query over other tables, views and dynamic tables. `names`: old name -> new name."""
+    """Returns the query over other tables, views and dynamic tables. `names`: old name -> new name."""
     return changed(
         query,
         lambda node: (
@@ -429,7 +429,7 @@ def with_sources(query: Query, names: Mapping[str, str]) -> Query:
 
 
 def names_read(query: Query) -> tuple[str, ...]:
-    """The tables, views and dynamic tables that a query reads, each once, in order of appearance."""
+    """Returns the tables, views and dynamic tables that a query reads, each once, in order of appearance."""
     return tuple(dict.fromkeys(_names(query, frozenset())))
 
 

@@ -172,7 +172,7 @@ Step = Commit | Create | Drop | Redefine | Refresh | Read
 
 
 def renamed(step: Step, names: Mapping[str, str]) -> Step:
-    """The step about other definitions: `names` has the new name of each that gets one."""
+    """Returns the step about other definitions: `names` has the new name of each that gets one."""
     match step:
         case Drop(at, name):
             return Drop(at, names.get(name, name))
@@ -199,19 +199,19 @@ class Scenario:
     intents: tuple[str, ...] = ()
 
     def definition(self, name: str) -> Definition:
-        """The view or dynamic table of that name; raises KeyError."""
+        """Returns the view or dynamic table of that name. Raises KeyError: there is none."""
         for definition in self.definitions:
             if definition.name == name:
                 return definition
         raise KeyError(name)
 
     def replaced(self, step: Redefine, live: Collection[str]) -> Mapping[str, str]:
-        """For each of the `live` definitions that a step replaces, the new one. Raises KeyError."""
-        public = {self.definition(name).public_name: name for name in live}
-        return {public[self.definition(new).public_name]: new for new in step.names}
+        """Returns, for each of the `live` definitions that a step replaces, the new one. Raises KeyError."""
+        by_public_name = {self.definition(name).public_name: name for name in live}
+        return {by_public_name[self.definition(new).public_name]: new for new in step.names}
 
     def live_after(self, steps: Sequence[Step]) -> list[str]:
-        """The definitions that exist after the first steps, upstreams first. Raises KeyError."""
+        """Returns the definitions that exist after the first steps, upstreams first. Raises KeyError."""
         live: list[str] = []
         for step in steps:
             match step:

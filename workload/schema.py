@@ -1,4 +1,4 @@
-"""Columns and base tables."""
+"""Base tables: their columns, and what their owner promises of their rows."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Clock:
     late: int = 0
 
     def earliest(self, newest: Value) -> Value:
-        """The oldest value that may come after the newest one. Raises TypeError for what is no clock."""
+        """Returns the oldest value that may come after the newest one. Raises TypeError for another value."""
         return moved(newest, -self.late)
 
 
 def moved(value: Value, by: int) -> Value:
-    """A value of a clock so many days, seconds or units later; the same where time ends there.
+    """Returns a value of a clock so many days, seconds or units later; the same value where time ends there.
 
     Raises TypeError for another value.
     """
@@ -69,7 +69,7 @@ def moved(value: Value, by: int) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Promises:
-    """What whoever owns a table promises of its rows, after each commit; random tables promise nothing.
+    """The promises of a table's owner about its rows, after each commit; random tables promise nothing.
 
     `keys`: columns whose values differ between all rows, the primary key first. `required`: columns that are
     never NULL. `statements`: those that the table gets after its first rows, such as "insert"; None for all.
@@ -88,7 +88,7 @@ class Promises:
     declared: tuple[str, ...] = ()
 
     def admits(self, statement: str) -> bool:
-        """Whether the table gets a kind of statement after its first rows."""
+        """Tells whether the table gets a kind of statement after its first rows."""
         return self.statements is None or statement in self.statements
 
 
@@ -110,7 +110,7 @@ class Table:
         return self.promises.declared if names.issuperset(self.promises.declared) else ()
 
     def position(self, column: str) -> int:
-        """Zero-based position of a column; raises KeyError if there is none of that name."""
+        """Returns the zero-based position of a column. Raises KeyError: there is none of that name."""
         for index, candidate in enumerate(self.columns):
             if candidate.name == column:
                 return index

@@ -16,11 +16,13 @@ from workload.types import BIGINT, BOOLEAN, DATE, TIMESTAMP, TIMESTAMP_NTZ, Kind
 from workload.windows import check_sets, check_windows
 
 Catalog = Mapping[str, tuple[Column, ...]]
+"""Table, view, dynamic table or CTE -> its columns."""
 Scope = Mapping[str, Mapping[str, SqlType]]
+"""Alias -> column -> its type: what the expressions of a block may read."""
 
 
 def output_columns(query: ir.Query, catalog: Catalog) -> tuple[Column, ...]:
-    """The columns a query yields. Raises WorkloadError naming the first thing that does not resolve."""
+    """Returns the columns a query yields. Raises WorkloadError naming the first thing that is wrong."""
     match query:
         case ir.Select():
             return _select_columns(query, catalog)
@@ -51,9 +53,10 @@ def output_columns(query: ir.Query, catalog: Catalog) -> tuple[Column, ...]:
 
 
 def definition_columns(query: ir.Query, catalog: Catalog) -> tuple[Column, ...]:
-    """The columns of a whole definition, whose LIMIT alone may leave ties: the judge knows all right results.
+    """Returns the columns of a whole definition.
 
-    Raises WorkloadError as `output_columns` does.
+    Its own LIMIT may leave ties, as no other may: the judge knows all right results. Raises WorkloadError as
+    `output_columns` does.
     """
     tied = tied_order(query)
     return output_columns(query, catalog) if tied is None else _ordered_columns(tied, catalog)
@@ -147,7 +150,7 @@ def _aggregates(expr: ir.Expr) -> bool:
 
 
 def relation_scope(relation: ir.Relation, catalog: Catalog) -> Scope:
-    """Alias -> column -> type for everything a FROM clause brings into scope."""
+    """Returns all that a FROM clause brings into scope. Raises WorkloadError, as `output_columns` does."""
     match relation:
         case ir.Named(name, alias):
             if name not in catalog:

@@ -47,7 +47,7 @@ class Timeline:
     """What `upstream` has returned before: each refresh asks for it several times."""
 
     def upstream(self, name: str) -> tuple[str, ...]:
-        """The dynamic tables below a table at any depth (views looked through), sources first."""
+        """Returns the dynamic tables below a table at any depth (views looked through), sources first."""
         if name in self.upstreams:
             return self.upstreams[name]
         ordered: dict[str, None] = {}
@@ -68,12 +68,12 @@ class Timeline:
         return self.upstreams[name]
 
     def last(self, name: str) -> int:
-        """A table's newest data timestamp, -1 before its initialization."""
-        known = self.timestamps.get(name)
-        return known[-1] if known else self.replaced.get(name, -1)
+        """Returns a table's newest data timestamp, -1 before its initialization."""
+        timestamps_of_table = self.timestamps.get(name)
+        return timestamps_of_table[-1] if timestamps_of_table else self.replaced.get(name, -1)
 
     def possible(self, name: str, timestamp: int) -> bool:
-        """Whether every upstream version that a refresh to the timestamp needs exists or can be made."""
+        """Tells whether every upstream version that a refresh to the timestamp needs exists or may come."""
         return timestamp > self.last(name) and all(
             timestamp in self.timestamps.get(upstream, ()) or timestamp > self.last(upstream)
             for upstream in self.upstream(name)
@@ -108,7 +108,7 @@ class Timeline:
         return self.refresh(first, at) if isinstance(self.definitions[first], DynamicTable) else ()
 
     def initial_timestamp(self, table: DynamicTable, at: int) -> int:
-        """The newest data timestamp that all upstream tables have within the target lag, else `at`."""
+        """Returns the newest data timestamp that all upstreams have within the target lag, else `at`."""
         upstream = self.upstream(table.name)
         if not upstream:
             return at
@@ -119,7 +119,7 @@ class Timeline:
 
 
 def due_refreshes(scenario: Scenario) -> tuple[tuple[Due, ...], ...]:
-    """For each step the refreshes it calls for, in order. Raises WorkloadError for an impossible one."""
+    """Returns for each step the refreshes it calls for, in order. Raises WorkloadError: one is impossible."""
     timeline = Timeline({definition.name: definition for definition in scenario.definitions})
     due: list[tuple[Due, ...]] = []
     for number, step in enumerate(scenario.steps):

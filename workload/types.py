@@ -46,7 +46,8 @@ class Kind(Enum):
 
 NESTED = frozenset({Kind.ARRAY, Kind.STRUCT, Kind.MAP, Kind.VARIANT})
 """The kinds of types whose values hold other values. They pass through queries; no statement and no drawn
-query calculates from them, and rows are not matched by them."""
+query calculates from them, and rows are not matched by them.
+"""
 
 SCALAR = frozenset(Kind) - NESTED
 
@@ -55,6 +56,7 @@ DRAWN = tuple(kind for kind in Kind if kind is not Kind.VARIANT)
 definition that takes parts of them there is nothing to put into them."""
 
 ESTIMATE_NAME = "DOUBLE~"
+"""How `ESTIMATE` is written: it is no type of SQL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ Nothing is grouped by it, compared with it or calculated from it.
 """
 
 SIGNED_MARK = "+-"
+"""What is written after the name of a `SIGNED` type."""
 
 SIGNED = (SqlType(Kind.FLOAT, scale=1), SqlType(Kind.DOUBLE, scale=1))
 """FLOAT and DOUBLE where judges tell -0.0 from 0.0, though SQL calls them equal (`oracle.zeros`).
@@ -120,7 +123,7 @@ To every engine they are FLOAT and DOUBLE; only the columns that are compared ha
 
 
 def with_signed_zero(type_: SqlType) -> SqlType:
-    """The type whose values are compared by the sign of a zero, too; the type itself if it is no float."""
+    """Returns the type whose values are compared by the sign of a zero, too; the type itself if no float."""
     return replace(type_, scale=1) if type_ in (FLOAT, DOUBLE) else type_
 
 
@@ -142,11 +145,11 @@ TYPE_WORDS = {kind.value.lower() for kind in Kind} | {
     "bool",
     "blob",
 }
-"""DuckDB shows such names of fields in quotes."""
+"""Words that are no names of fields: DuckDB shows such names in quotes."""
 
 
 def decimal(precision: int, scale: int) -> SqlType:
-    """DECIMAL(precision, scale). Raises WorkloadError where SQL allows no such type."""
+    """Returns DECIMAL(precision, scale). Raises WorkloadError where SQL allows no such type."""
     if not (0 <= scale <= precision and 1 <= precision <= MAX_DECIMAL_PRECISION):
         raise WorkloadError(
             f"no such type: DECIMAL({precision},{scale}); use 1 <= precision <= 38, scale <= precision"
@@ -155,24 +158,24 @@ def decimal(precision: int, scale: int) -> SqlType:
 
 
 def array_of(element: SqlType) -> SqlType:
-    """ARRAY of elements of a type."""
+    """Returns the ARRAY of elements of a type."""
     return SqlType(Kind.ARRAY, parts=(("element", element),))
 
 
 def struct_of(**fields: SqlType) -> SqlType:
-    """STRUCT with the given fields."""
+    """Returns the STRUCT with the given fields."""
     return SqlType(Kind.STRUCT, parts=tuple(fields.items()))
 
 
 def map_of(key: SqlType, value: SqlType) -> SqlType:
-    """MAP from keys of one type to values of another one. Raises WorkloadError: the keys are nested."""
+    """Returns the MAP from keys of one type to values of another one. Raises WorkloadError: nested keys."""
     if key.kind in NESTED:
         raise WorkloadError(f"no such type: MAP with keys of type {key}")
     return SqlType(Kind.MAP, parts=(("key", key), ("value", value)))
 
 
 def parse_type(text: str) -> SqlType:
-    """The type written as `str(type)` writes it; case does not matter. Raises WorkloadError."""
+    """Returns the type written as `str(type)` writes it; case does not matter. Raises WorkloadError."""
     name, _, inner = text.strip().partition("<")
     if inner.endswith(">"):
         return _parse_nested(name.strip().upper(), inner[:-1], text)
@@ -214,7 +217,7 @@ def _is_field(name: str) -> bool:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between the commas that stand in no brackets."""
+    """Returns the parts between the commas that stand in no brackets."""
     parts, depth = [""], 0
     for character in text:
         depth += (character in "<(") - (character in ">)")
@@ -233,7 +236,7 @@ Row = tuple[Value, ...]
 
 
 def distinct_objects(rows: Sequence[Row]) -> Iterator[Iterable[Value]]:
-    """The different objects in each column of some rows of one length: drawn rows share few of them.
+    """Yields the different objects in each column of some rows of one length: drawn rows share few of them.
 
     By identity, because equality is too wide: 1 equals True, and -0.0 equals 0.0.
     """
@@ -241,7 +244,7 @@ def distinct_objects(rows: Sequence[Row]) -> Iterator[Iterable[Value]]:
 
 
 def fits(value: Value, type_: SqlType) -> bool:
-    """Whether the value is NULL or of the Python type (and range) that stands for the SQL type."""
+    """Tells whether the value is NULL or of the Python type (and range) that stands for the SQL type."""
     if value is None:
         return True
     match type_.kind:
@@ -318,12 +321,12 @@ def _parts_fit(value: tuple[Any, ...], type_: SqlType) -> bool:
 
 
 def of_map(pairs: Mapping[Any, Any]) -> tuple[tuple[Any, Any], ...]:
-    """The value of a MAP: its pairs of key and value, sorted by the text of the key."""
+    """Returns the value of a MAP: its pairs of key and value, sorted by the text of the key."""
     return tuple(sorted(pairs.items(), key=lambda pair: repr(pair[0])))
 
 
 def to_float(value: float) -> float:
-    """The FLOAT nearest to a number. Raises OverflowError: it is finite and larger than any FLOAT."""
+    """Returns the FLOAT nearest to a number. Raises OverflowError: it is finite and larger than any FLOAT."""
     nearest: float = struct.unpack("f", struct.pack("f", value))[0]
     return nearest
 

@@ -1,4 +1,4 @@
-"""Whether a scenario makes sense: names, types, times. A runner takes well-formed scenarios only."""
+"""The check that a scenario makes sense: names, types, times. A runner takes well-formed scenarios only."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ column_pattern = re.compile(r"[^ ,;{}()=\x00-\x1f\"'`\\]{1,255}")
 
 
 def check_scenario(scenario: Scenario) -> Catalog:
-    """The columns of every table and definition. Raises WorkloadError for the first thing that is wrong."""
+    """Returns the columns of every table and definition. Raises WorkloadError for the first mistake."""
     catalog = check_definitions(scenario)
     _check_steps(scenario)
     return catalog
 
 
 def check_definitions(scenario: Scenario) -> Catalog:
-    """The same, without a look at the steps: while a scenario is rewritten, they may not fit together yet."""
+    """Returns the columns, as `check_scenario`, but checks no steps: in a rewriting these may not fit yet."""
     catalog: dict[str, tuple[Column, ...]] = {}
     for table in scenario.tables:
         _check_new_name(table.name, catalog)
@@ -108,18 +108,19 @@ def _check_steps(scenario: Scenario) -> None:
 
 
 def _check_meanwhile(step: Commit, where: str) -> None:
-    known = step.meanwhile
-    if known is None:
+    meanwhile = step.meanwhile
+    if meanwhile is None:
         return
-    if known.first < 0 or known.last < max(1, known.first):
+    if meanwhile.first < 0 or meanwhile.last < max(1, meanwhile.first):
         raise WorkloadError(
-            f"{where}: statements before calls {known.first} and {known.last}; the last one is at least 1"
+            f"{where}: statements before calls {meanwhile.first} and {meanwhile.last}; "
+            "the last one is at least 1"
         )
-    if known.abandoned and not all(isinstance(statement, dml.Insert) for statement in step.statements):
+    if meanwhile.abandoned and not all(isinstance(statement, dml.Insert) for statement in step.statements):
         raise WorkloadError(f"{where}: what is abandoned before a commit is INSERTs only")
-    if known.foreign and any(isinstance(statement, dml.Replace) for statement in step.statements):
+    if meanwhile.foreign and any(isinstance(statement, dml.Replace) for statement in step.statements):
         raise WorkloadError(f"{where}: a foreign process does not replace tables")
-    if known.foreign and known.first != known.last:
+    if meanwhile.foreign and meanwhile.first != meanwhile.last:
         raise WorkloadError(f"{where}: the commits of a foreign process come one directly after the other")
 
 
@@ -153,10 +154,10 @@ def _check_create(scenario: Scenario, name: str, live: Set[str], where: str) -> 
             raise WorkloadError(
                 f"{where}: {name} is created while {upstream}, which it reads, does not exist"
             )
-    taken = {definitions[other].public_name: other for other in live}
-    taken.update({table.name: table.name for table in scenario.tables})
-    if definition.public_name in taken:
-        other = taken[definition.public_name]
+    by_public_name = {definitions[other].public_name: other for other in live}
+    by_public_name.update({table.name: table.name for table in scenario.tables})
+    if definition.public_name in by_public_name:
+        other = by_public_name[definition.public_name]
         raise WorkloadError(f"{where}: {name} is known as {definition.public_name}, as {other} is then")
     if (
         isinstance(definition, DynamicTable)
@@ -177,9 +178,9 @@ def _check_drop(scenario: Scenario, name: str, live: Set[str], where: str) -> No
 def _check_redefine(
     scenario: Scenario, step: Redefine, live: Set[str], created: Set[str], where: str
 ) -> Set[str]:
-    """Returns the definitions that are replaced."""
-    known = {definition.name: definition for definition in scenario.definitions}
-    unknown = [name for name in step.names if name not in known or name in created]
+    """Returns the names of the definitions that a step replaces. Raises WorkloadError: the step is wrong."""
+    definitions = {definition.name: definition for definition in scenario.definitions}
+    unknown = [name for name in step.names if name not in definitions or name in created]
     if unknown or not step.names or len(set(step.names)) < len(step.names):
         raise WorkloadError(f"{where}: replaces by {', '.join(unknown or step.names) or 'nothing'}")
     try:
@@ -187,25 +188,25 @@ def _check_redefine(
     except KeyError as error:
         raise WorkloadError(f"{where}: replaces {error.args[0]}, which does not exist then") from None
     first = next(old for old, new in replaced.items() if new == step.names[0])
-    if type(known[first]) is not type(known[step.names[0]]):
+    if type(definitions[first]) is not type(definitions[step.names[0]]):
         raise WorkloadError(f"{where}: {first} is replaced by a definition of another kind")
-    for name in ir.names_read(known[step.names[0]].query):
-        if name in known and (name not in live or name in replaced):
+    for name in ir.names_read(definitions[step.names[0]].query):
+        if name in definitions and (name not in live or name in replaced):
             raise WorkloadError(f"{where}: {step.names[0]} reads {name}, which does not exist then")
     readers = {first}
     for name in scenario.live_after(scenario.steps[: scenario.steps.index(step)]):
-        if readers.intersection(ir.names_read(known[name].query)):
+        if readers.intersection(ir.names_read(definitions[name].query)):
             readers.add(name)
     if readers != replaced.keys():
         raise WorkloadError(f"{where}: replaces {first}, which {', '.join(sorted(readers))} read or are")
     for old, new in replaced.items():
         again = replace(
-            known[old],
+            definitions[old],
             name=new,
-            query=ir.with_sources(known[old].query, replaced),
-            known_as=known[old].public_name,
+            query=ir.with_sources(definitions[old].query, replaced),
+            known_as=definitions[old].public_name,
         )
-        if old != first and again != known[new]:
+        if old != first and again != definitions[new]:
             raise WorkloadError(f"{where}: {new} is not {old} over what was replaced")
     return replaced.keys()
 
@@ -223,7 +224,7 @@ def _check_promised(statement: dml.Dml, promises: Promises, where: str) -> None:
 
 
 def is_too_late(statement: dml.Dml, table: Table, newest: dict[str, Value]) -> bool:
-    """Whether a statement breaks the promise about a table's clock.
+    """Tells whether a statement breaks the promise about a table's clock.
 
     `newest`: the greatest value of the clock so far, by table; that of the statement is added. Statements
     that write a table anew bring old rows back, and break no such promise.
@@ -241,11 +242,11 @@ def is_too_late(statement: dml.Dml, table: Table, newest: dict[str, Value]) -> b
         case _:
             return False
     values: list[Any] = [value for value in written if value is not None]
-    known: Any = newest.get(table.name)
+    newest_before: Any = newest.get(table.name)
     if not values:
         return False
-    newest[table.name] = max(values) if known is None else max(known, *values)
-    return known is not None and min(values) < clock.earliest(known)
+    newest[table.name] = max(values) if newest_before is None else max(newest_before, *values)
+    return newest_before is not None and min(values) < clock.earliest(newest_before)
 
 
 def _check_statement(
@@ -307,7 +308,7 @@ def _check_merge_keys(merge: dml.Merge, table: Table, where: str) -> None:
 
 
 def comparable(value: Value) -> object:
-    """A value as a key: NULL and NaN equal themselves, -0.0 equals 0.0, and TRUE is not 1."""
+    """Returns a value as a key: NULL and NaN equal themselves, -0.0 equals 0.0, and TRUE is not 1."""
     if isinstance(value, float):
         return ("double", "nan" if value != value else value + 0.0)
     return (type(value).__name__, value)
@@ -363,7 +364,7 @@ def _check_form(name: str, where: str) -> None:
 
 
 def _names_of(query: ir.Query) -> Iterator[str]:
-    """Every name that is rendered: outputs, relations, aliases, CTEs, at any depth."""
+    """Yields every name that is rendered: outputs, relations, aliases, CTEs, at any depth."""
     for node in ir.walk(query):
         match node:
             case ir.Item(_, name) | ir.Cte(name, _) | ir.Derived(_, name) | ir.Exploded(alias=name):

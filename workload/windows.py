@@ -1,4 +1,4 @@
-"""Which window functions and grouping sets make sense: their result is one, however rows are stored."""
+"""The check that window functions and grouping sets have one result, however rows are stored."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from dvs_model.histories.draft import Chain, Draft, DraftEvent, Matches, Name, P
 from dvs_model.notation.scan import Scanner
 
 _NAME = re.compile(r"[^()\[\]:;,|\s](?:[^()\[\]:;,|]*[^()\[\]:;,|\s])?")
+"""A name or value that the notation can hold."""
 
 
 def shown(value: object) -> str:
@@ -107,7 +108,7 @@ class Arrays:
         return items
 
     def mapping(self, value: dict[str, Any], key: str) -> list[tuple[str, Any]]:
-        """Returns the items of an object, which are names with something."""
+        """Returns the items of the object under a key, whose names the notation must be able to hold."""
         inner = value.get(key, {})
         if not isinstance(inner, dict):
             raise HistoryError(f"{key} is an object, not {shown(inner)}")

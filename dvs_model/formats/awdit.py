@@ -1,4 +1,4 @@
-"""The text of AWDIT's own tests: `r KEY VALUE` and `w KEY VALUE`; `=` parts sessions, `-` transactions."""
+"""The text of AWDIT's own tests: `r KEY VALUE` and `w KEY VALUE`; `=` divides sessions, `-` transactions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPERATION = re.compile(r"([rw])[ \t]+(\d{1,20})[ \t]+(\d{1,20})", re.ASCII)
 
 @reads(Form.AWDIT)
 def read(data: bytes, name: str) -> Observed:
-    """Returns the history of a file. A read needs a write in it: nothing stands for "before the run"."""
+    """Returns the history of a file. Each read needs a write in it: no value means "before the run"."""
     transactions = list(_transactions(decoded(data)))
     if not transactions:
         raise HistoryError("there is no operation in it; one is written r 5 0 or w 5 0", 1, 1)
@@ -23,6 +23,7 @@ def read(data: bytes, name: str) -> Observed:
 
 
 def _transactions(text: str) -> Iterator[Transaction]:
+    """Yields the transactions of a text. Raises HistoryError with the line that is wrong."""
     session = number = 0
     line, begun = 1, 1
     ops: list[Op] = []

@@ -1,16 +1,18 @@
 """Elle's closed-predicate workload: reads by a predicate, over keys that are all known.
 
-The first operation says what the keys hold: `{:f :init, :value {k v}}`. Transactions then
-`[:insert k v]`, `[:w k v]`, `[:delete k]`, read `[:r k v]`, and read by a predicate `[:rp pred {k v}]`, where
-`pred` is `:true`, `[:= c]` or `[:mod m r]`. As in Elle, the versions of a key are in the order of its writes
-in the file.
+The first operation says what the keys hold: `{:f :init, :value {k v}}`. Transactions then `[:insert k v]`,
+`[:w k v]`, `[:delete k]`, read `[:r k v]`, and read by a predicate `[:rp pred {k v}]`, where `pred` is
+`:true`, `[:= c]` or `[:mod m r]`. As in Elle, the versions of a key are in the order of its writes in the
+file.
 
-A read by a predicate shows what matches. Of a key that it does not show, it has selected a version that does
-not match: which one is known if there is one alone, and does not matter if no version between them matches.
-A read of a key that finds nothing is one by the predicate that the key is there.
+A read by a predicate shows the keys that match. For a key that it does not show, it selected some version
+that does not match. That version is known if only one does not match; which one it was makes no difference if
+no version between the candidates matches. A read `[:r k nil]` counts as a read by the predicate THERE, "k has
+a value".
 
-*Choice*: what a read does not show, it has selected from the last versions of transactions that may have
-committed, if one of them does not match. A dirty read that shows nothing leaves no trace.
+*Choice*: the candidates for a hidden key are the last versions, by transactions that may have committed,
+which do not match; earlier versions only if no last one qualifies. So a dirty read that shows nothing is not
+found.
 """
 
 from __future__ import annotations
@@ -62,6 +64,7 @@ def closed_predicate(
     `sessions`: whether the file has processes. `timed`: whether it has invocations. Raises HistoryError: an
     operation is not of this workload, or a key gets a value twice.
     """
+    # Filled by the first call, for the whole file: in every part a transaction keeps its number.
     numbers: dict[int, int | None] = {}
 
     def read(places: Sequence[int]) -> Parsed:
@@ -70,10 +73,10 @@ def closed_predicate(
             numbers[place] = file.add(*ends[place], numbers.get(place))
         return _Builder(file, KeyVersions.of(file), timed).parsed(name, sessions=sessions)
 
-    whole = read(range(len(ends)))
+    parsed = read(range(len(ends)))
     fixed = [place for place, (_, end) in enumerate(ends) if end.f == ":init"]
     pieces = Pieces(len(ends), fixed, read, lambda places: written([ends[place] for place in places]))
-    return replace(whole, pieces=pieces)
+    return replace(parsed, pieces=pieces)
 
 
 @dataclass(slots=True)
@@ -81,11 +84,12 @@ class _Builder:
     """Builds the history of a file.
 
     `timed`: whether the file has invocations; each transaction starts at its own one then. `taken`: the
-    places of the transactions that committed, with those that a committed one has read from. `names`: the
-    name in the notation of each predicate, together with the keys of which nobody knows what it selected;
-    `named`: how many names each predicate has. `unordered`: the keys whose versions have no known order.
-    `missed`: whether a read misses what was there at first. `unexplained`: why no order explains a read.
-    `unselected`: why it is not known what a read selected.
+    transactions that count as committed: those that did, and those without an answer from which a committed
+    one has read. `names`: the name in the notation of a predicate together with the keys whose selected
+    version is unknown: such keys are outside its relation, so the predicate needs another name. `named`: how
+    many names each predicate has. `unordered`: the keys whose versions have no known order. `missed`: whether
+    a read misses what was there at first. `unexplained`: why no order explains a read. `unselected`: why it
+    is not known what a read selected.
     """
 
     file: PredicateFile
@@ -103,7 +107,7 @@ class _Builder:
         """Returns the history, and what nobody knows of it."""
         transactions = self.file.transactions
         committed = {n for n, each in enumerate(transactions) if each.status is Status.COMMITTED}
-        self.taken = committed | set(self._shown(committed))
+        self.taken = committed | set(self._unanswered_but_read(committed))
         self.unordered = self.versions.keys_without_order(self.taken - committed)
         bodies = {n: list(self._body(n)) for n in sorted(committed)}
         failed = {n for n, each in enumerate(transactions) if each.status is Status.ABORTED}
@@ -130,54 +134,55 @@ class _Builder:
             unexplained=self.unexplained,
         )
 
-    def _shown(self, committed: Iterable[int]) -> Iterator[int]:
-        """Yields the transactions without an answer of which a committed one shows a value."""
+    def _unanswered_but_read(self, committed: Iterable[int]) -> Iterator[int]:
+        """Yields the transactions without an answer from which one of the `committed` ones has read."""
         for n in committed:
             for _, what, value in self.file.transactions[n].ops:
                 rows = value if isinstance(value, dict) else {what: value}
                 for key, seen in rows.items():
-                    made = self.versions.values.get((str(key), seen))
-                    writer = None if made is None else made.writer
+                    key_version = self.versions.values.get((str(key), seen))
+                    writer = None if key_version is None else key_version.writer
                     if writer is not None and self.file.transactions[writer].status is Status.UNKNOWN:
                         yield writer
 
     def _writes(self, n: int) -> Iterator[tuple[int, Version, str | None]]:
+        """Yields what each write of a transaction makes: its transaction, the version, and the value."""
         for at in range(len(self.file.transactions[n].ops)):
-            if (made := self.versions.by_operation.get((n, at))) is not None:
-                yield made.version.txn, self._version(made), made.text
+            if (key_version := self.versions.by_operation.get((n, at))) is not None:
+                yield key_version.version.txn, self._version(key_version), key_version.text
 
-    def _version(self, made: KeyVersion) -> Version:
+    def _version(self, key_version: KeyVersion) -> Version:
         """Returns a version of the history; of a key without an order each has an object of its own."""
-        version = made.version
-        if made.key not in self.unordered or made.writer is None:
+        version = key_version.version
+        if key_version.key not in self.unordered or key_version.writer is None:
             return version
-        return version._replace(obj=self.versions.objects.of(made.key, version.txn))
+        return version._replace(obj=self.versions.objects.of(key_version.key, version.txn))
 
     def _body(self, n: int) -> Iterator[Event]:
         """Yields the events of a committed transaction, without its commit."""
         own: dict[str, KeyVersion] = {}
         transaction = self.file.transactions[n]
         for at, (_, what, value) in enumerate(transaction.ops):
-            made = self.versions.by_operation.get((n, at))
+            key_version = self.versions.by_operation.get((n, at))
             if isinstance(what, Predicate):
                 assert isinstance(value, dict)
                 yield from self._by_predicate(n, what, value, own)
-            elif made is not None:
-                own[what] = made
-                yield Write(transaction.number, self._version(made), made.text)
+            elif key_version is not None:
+                own[what] = key_version
+                yield Write(transaction.number, self._version(key_version), key_version.text)
             elif value is None:
                 yield from self._by_predicate(n, Predicate(THERE, (what,)), {}, own)
-            elif (found := self._found(n, what, value, own.get(what))) is not None:
+            elif (found := self._version_shown(n, what, value, own.get(what))) is not None:
                 yield Read(transaction.number, found, plain_value(value))
 
-    def _found(self, n: int, key: str, value: object, own: KeyVersion | None) -> Version | None:
+    def _version_shown(self, n: int, key: str, value: object, own: KeyVersion | None) -> Version | None:
         """Returns the version that a read of one key shows; None: nobody knows."""
-        known = self.versions.values.get((key, value))
-        if known is None:
+        shown_version = self.versions.values.get((key, value))
+        if shown_version is None:
             return self._left_out(n, f"reads {value_text(value)} under key {key}, which nobody wrote")
-        if known is not own and (own is not None or known.writer == n):
+        if shown_version is not own and (own is not None or shown_version.writer == n):
             return self._left_out(n, f"does not see its own write of key {key}, or sees it too early")
-        return self._version(known)
+        return self._version(shown_version)
 
     def _left_out(self, n: int, fact: str) -> Version | None:
         """Notes why a read is left out of the history; returns None, the version that it read."""
@@ -193,7 +198,7 @@ class _Builder:
         reads: list[Event] = []
         unknown: set[str] = set()
         for key, value in rows.items():
-            found = self._found(n, key, value, own.get(key))
+            found = self._version_shown(n, key, value, own.get(key))
             if found is not None:
                 reads.append(Read(number, found, plain_value(value)))
             if not predicate.matches(value):
@@ -205,10 +210,10 @@ class _Builder:
                 selected.append(found)
         for key in predicate.keys(self.versions.made):
             if key not in rows:
-                found, known = None, False
+                found, is_known = None, False
                 if key not in self.unordered:
-                    found, known = self._hidden(n, key, predicate, own.get(key))
-                if not known:
+                    found, is_known = self._hidden(n, key, predicate, own.get(key))
+                if not is_known:
                     unknown.add(key)
                 elif found is not None:
                     selected.append(found)
@@ -248,6 +253,7 @@ class _Builder:
         return (None, False) if differ else (certain[0].version, True)
 
     def _doubt(self, n: int, key: str, *, changes: bool) -> None:
+        """Notes that it is not known which version a read selected; `changes`: as in `Unselected`."""
         before = self.unselected
         if before is None or (changes and not before.changes):
             place = self.file.transactions[n].place
@@ -277,7 +283,7 @@ class _Builder:
         }
 
     def _events(self, bodies: Mapping[int, Sequence[Event]]) -> Iterator[Event]:
-        """Yields the events of T0, then each one after the writes of what it reads, else as in the file."""
+        """Yields the events of T0, then all others as in the file, but a write before every read of it."""
         if self.file.initial:
             yield from (
                 Write(T0, each.version, each.text) for each in self.versions.initial_writes(self.missed)

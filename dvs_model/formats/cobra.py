@@ -15,9 +15,11 @@ from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transac
 LOADED, MISSING = 0xBEBEEBEE, 0xDEADBEEF
 """Instead of the writer: the key was there before the run; there was no such key."""
 DELETE = 0xABCDEFAB
+"""The write id of every delete."""
 COLLECTION = (0x23332333, 0x66666666)
 """Write ids of reads for the recorder's garbage collection."""
 SIZES = {b"S": 8, b"C": 8, b"A": 8, b"W": 24, b"R": 32}
+"""Tag of a record (start, commit, abort, write, read) -> the bytes after it."""
 
 
 def read(folder: Path, name: str) -> Iterator[Item]:
@@ -31,7 +33,7 @@ def read(folder: Path, name: str) -> Iterator[Item]:
 
 
 def logs(folder: Path) -> Iterator[Path]:
-    """Yields the logs of a folder, also compressed ones."""
+    """Returns the logs of a folder, also compressed ones."""
     return (path for path in folder.iterdir() if bare(path.name).endswith(".log"))
 
 
@@ -40,6 +42,7 @@ def _session_of(path: Path) -> str:
 
 
 def _history(folder: Path, name: str) -> Observed:
+    """Returns the history of a folder. Raises HistoryError."""
     files = sorted(logs(folder), key=lambda path: (int(re.sub(r"\D", "", _session_of(path)) or 0), path.name))
     transactions: list[Transaction] = []
     owner: dict[int, str] = {}
@@ -110,6 +113,7 @@ def _records(path: Path) -> Iterator[tuple[int, bytes, tuple[int, ...]]]:
 
 
 def _session(path: Path) -> Iterator[Transaction]:
+    """Yields the transactions of a log. Raises HistoryError with the byte that is wrong."""
     current: Transaction | None = None
     ops: list[Op] = []
     for at, tag, fields in _records(path):
@@ -137,6 +141,7 @@ def _session(path: Path) -> Iterator[Transaction]:
 
 
 def _op(tag: bytes, fields: tuple[int, ...], path: Path, at: int) -> Op | None:
+    """Returns the operation of a record; None: a read for the recorder's own garbage collection."""
     if tag == b"W":
         write, key, value = fields
         if write == DELETE:

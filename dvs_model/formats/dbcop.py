@@ -11,6 +11,7 @@ from dvs_model.formats.reader import Form, decoded, json_value, reads
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 
 RECORDS = Records(aborts=True, initial=frozenset({None, 0}))
+"""What JSON, YAML and `.hist` record: a read that shows nothing or 0 shows what was there before the run."""
 
 
 @reads(Form.BINCODE)
@@ -20,7 +21,7 @@ def read_bincode(data: bytes, name: str) -> Observed:
 
 
 class _Bincode:
-    """Bytes that are read: integers of 8 bytes, little-endian; booleans of one."""
+    """Bytes with a place `at` that is read next: integers of 8 bytes, little-endian; booleans of one."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
@@ -151,11 +152,12 @@ def _with_failed(
 
 
 def _failed(event: object) -> bool:
-    """Whether an event of 2019's structure says that it did not happen."""
+    """Tells whether an event of 2019's structure says that it did not happen."""
     return isinstance(event, dict) and event.get("success") is False
 
 
 def _event(event: object, where: str) -> Op:
+    """Returns the operation of an event in JSON or YAML, in any of the structures that dbcop has had."""
     kind: object
     key: object
     value: object
@@ -183,7 +185,9 @@ def _event(event: object, where: str) -> Op:
 
 
 GROUP = re.compile(r"\[([^\[\]]*)\](!?)")
+"""A transaction of `.hist`; a ! after it: it aborted."""
 EVENT = re.compile(r"(\w+)(?::=(\d{1,20})|==(\d{1,20}|\?))", re.ASCII)
+"""An event of `.hist`: a write x:=1, a read x==1, or x==? of what was there before the run."""
 
 
 @reads(Form.HIST)
@@ -196,13 +200,14 @@ def read_hist(data: bytes, name: str) -> Observed:
 
 
 def _grouped(text: str) -> Iterator[Transaction]:
+    """Yields the transactions of a `.hist` text. Raises HistoryError with line and column."""
     session = number = 0
     for line_number, given in enumerate(text.split("\n"), 1):
         line = given.removesuffix("\r")
-        bare = line.strip(" \t")
-        if bare.startswith("//") or not bare:
+        stripped = line.strip(" \t")
+        if stripped.startswith("//") or not stripped:
             continue
-        if not bare.strip("-"):
+        if not stripped.strip("-"):
             session += 1
             continue
         at = 0
@@ -219,7 +224,7 @@ def _grouped(text: str) -> Iterator[Transaction]:
                 )
             number += 1
             status = Status.ABORTED if found[2] else Status.COMMITTED
-            ops = [_written(word, line_number, found.start(1) + 1) for word in found[1].split()]
+            ops = [_op_of_word(word, line_number, found.start(1) + 1) for word in found[1].split()]
             if not ops or found[1] != found[1].strip():
                 fact = "a transaction has an event, and no blanks beside its brackets"
                 raise HistoryError(fact, line_number, at + 1)
@@ -227,7 +232,8 @@ def _grouped(text: str) -> Iterator[Transaction]:
             at = found.end()
 
 
-def _written(word: str, line: int, column: int) -> Op:
+def _op_of_word(word: str, line: int, column: int) -> Op:
+    """Returns the operation of a word such as `x:=1`, `x==1` or `x==?`."""
     found = EVENT.fullmatch(word)
     if found is None or int(found[2] or (found[3] or "0").replace("?", "0")) >= 2**64:
         raise HistoryError(f"an event is x:=1, x==1 or x==?, not {word[:40]!r}", line, column)

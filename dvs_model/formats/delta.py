@@ -28,7 +28,7 @@ CHECKPOINT = re.compile(
     r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?(?:\.[0-9a-f-]{36})?\.(?:parquet|json)"
 )
 FILES = 5_000
-"""The most files in one version that a stale read or a frontier is written out for."""
+"""The most files of a version for which a read of the whole version is written out, file by file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ class DeltaCommit:
         """Whether the log says what the commit has read, or that it has read nothing."""
         blind = self.info.get("isBlindAppend") is True
         nothing = self.version == 0 or not (self.removed or self.added)
-        known = self.read is not None or self.stated is not None
-        return blind or nothing or self.refreshes or known
+        says_version = self.read is not None or self.stated is not None
+        return blind or nothing or self.refreshes or says_version
 
 
 def commits_of(folder: Path) -> Iterator[DeltaCommit]:
@@ -124,6 +124,7 @@ def commits_of(folder: Path) -> Iterator[DeltaCommit]:
 
 
 def _has_checkpoint(names: Sequence[str], first: int) -> bool:
+    """Tells whether all parts of a checkpoint are there, of the version before `first` or a later one."""
     parts: dict[tuple[int, int], set[int]] = {}
     for found in map(CHECKPOINT.fullmatch, names):
         if found is not None and int(found[1]) >= first - 1:
@@ -132,6 +133,7 @@ def _has_checkpoint(names: Sequence[str], first: int) -> bool:
 
 
 def _commit(table: str, file: Path, version: int) -> DeltaCommit:
+    """Returns the commit of a file of the log. Raises HistoryError: it cannot be decoded."""
     info: Mapping[str, Any] = {}
     files: dict[tuple[str, bool], dict[str, None]] = {
         (kind, changes): {} for kind in ("add", "remove") for changes in (True, False)
@@ -164,12 +166,14 @@ def _commit(table: str, file: Path, version: int) -> DeltaCommit:
 
 
 def _frontier(metadata: Mapping[str, Any]) -> Mapping[str, int]:
+    """Returns the version of each source in the metadata of a refresh; empty for another commit."""
     refresh = metadata.get("refresh")
     sources = refresh["frontier"]["sources"] if isinstance(refresh, Mapping) else {}
     return {str(name): int(each[0]) for name, each in sources.items()}
 
 
 def _ours(text: object) -> Mapping[str, Any]:
+    """Returns the metadata that this project's engine writes; empty for those of other writers."""
     try:
         metadata = json.loads(text) if isinstance(text, str) else None
     except ValueError:
@@ -181,8 +185,12 @@ def _ours(text: object) -> Mapping[str, Any]:
 class _Tables:
     """Files by table at every version so far.
 
-    `names`: an object for each file. `gone`: by table the objects of files that were removed; a version set
-    without them would say that they were not written yet. `at`: the files of those versions that are read.
+    `names`: an object for each file. `labels`: the beginning of these names, by table; `counts`: how many
+    objects a table has. `gone`: by table the objects of files that were removed; a version set without them
+    would say that they were not written yet. `now`: by table and path the objects that a file stands for.
+    `at`: the files, and the removed ones, of the versions in `kept`: those that some commit reads.
+    `concurrent`: see `_concurrent`. `whole`: the tables whose log begins with version 0. `unread`: why reads
+    are missing; the first reason.
     """
 
     draft: Draft
@@ -202,8 +210,8 @@ class _Tables:
         if table not in self.labels:
             label = re.sub(r"[^A-Za-z0-9]", "_", table)
             label = label if label[:1].isalpha() else f"t_{label}"
-            taken = label in self.labels.values()
-            self.labels[table] = f"{label}_{len(self.labels)}" if taken else label
+            in_use = label in self.labels.values()
+            self.labels[table] = f"{label}_{len(self.labels)}" if in_use else label
         label = self.labels[table]
         if (table, path) not in self.names:
             self.counts[table] += 1
@@ -223,6 +231,7 @@ class _Tables:
             self.unread = f"{which} does not say what it has read"
 
     def _version(self, txn: int, table: str, version: int, *, certain: bool) -> None:
+        """Adds the read of a version. `certain`: all its rows were read; else nobody knows which."""
         state = self.at.get((table, version))
         if state is None or table not in self.whole:
             self.unread = self.unread or f"the files of version {version} of {table} are not all in its log"
@@ -302,14 +311,14 @@ def read(folders: Sequence[Path], name: str) -> Parsed | Refused:
         draft = Draft(name=name)
         tables = _Tables(draft, kept=frozenset(kept), concurrent=concurrent)
         numbers: dict[str, int] = {}
-        left = Counter(_transaction(commit) for commit in commits)
+        commits_left = Counter(_transaction(commit) for commit in commits)
         for commit in commits:
             key = _transaction(commit)
             txn = numbers.setdefault(key, len(numbers) + 1)
             tables.reads(commit, txn)
             tables.writes(commit, txn)
-            left[key] -= 1
-            if not left[key]:
+            commits_left[key] -= 1
+            if not commits_left[key]:
                 draft.events.append(DraftEvent("c", txn))
         unread = tables.unread or _other_tables(commits)
         return Parsed(well_formed(draft), 1, unread)

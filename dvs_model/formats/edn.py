@@ -64,6 +64,7 @@ ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\"
 ESCAPE = re.compile(r"((?:\\u[0-9a-fA-F]{4})+)|\\(.)", re.DOTALL)
 CLOSES = {"[": "]", "(": ")", "{": "}", "#{": "}"}
 NOTHING = object()
+"""Stands for the end of the text, where `nil` is a form."""
 
 
 def forms(text: str) -> Iterator[tuple[object, int]]:
@@ -125,6 +126,7 @@ class _Reading:
         return self.form(kind, token, at, depth)
 
     def token(self) -> tuple[str, str, int] | None:
+        """Returns the kind, the text and the place of the next token; None: the text ends."""
         while True:
             found = TOKEN.match(self.text, self.at)
             if found is None:
@@ -182,12 +184,14 @@ class _Reading:
         return value
 
     def tagged(self, token: str, at: int, depth: int) -> object:
+        """Returns the value after a tag; with its tag, unless it is a record."""
         tag = token[1:]
         value = self.needed(at, depth, f"{token} has no value")
         # A record of Clojure is its map.
         return value if isinstance(value, Pairs) and "." in tag else Tagged(tag, value)
 
     def collection(self, token: str, at: int, depth: int) -> object:
+        """Returns the vector, list, map or set that begins with a bracket."""
         items: list[object] = []
         close = CLOSES[token]
         inside: list[int] = []
@@ -213,10 +217,12 @@ class _Reading:
         return Members(items) if token == "#{" else items
 
     def where(self, at: int) -> str:
+        """Returns the line and column of a position, in words."""
         before = self.text[:at]
         return f"line {before.count(chr(10)) + 1}, column {at - (before.rfind(chr(10)) + 1) + 1}"
 
     def unescaped(self, text: str, at: int) -> str:
+        """Returns the text of a string. `at`: where it begins, for errors."""
         if "\\" not in text:
             return text
 
@@ -234,6 +240,7 @@ class _Reading:
         return whole
 
     def atom(self, token: str, at: int) -> object:
+        """Returns the keyword, number, symbol, boolean or nil of a token."""
         if token[0] == ":" and len(token) > 1:
             return token
         if token in ("nil", "true", "false"):
@@ -257,6 +264,7 @@ _SKIP: object = object()
 
 
 def _spaced(space: str, name: object) -> object:
+    """Returns a key of a map with a namespace before it, if it is a keyword without one."""
     plain = isinstance(name, str) and name.startswith(":") and "/" not in name
     return f":{space}/{str(name)[1:]}" if plain else name
 
@@ -265,14 +273,17 @@ SIMPLE = re.compile(r"\{:[^\"#;\\^(){}]*\}")
 """A line that is one map without strings, comments, tags, lists or inner maps."""
 KEYWORD = re.compile(r"(:[A-Za-z0-9*+!_?$%&=<>/.'-]+)")
 NIL = re.compile(r"(?<![\w:.+*!?-])nil(?![\w.+*!?-])")
+"""`nil` as a form, not as a part of another word."""
 BRACKETS = str.maketrans("{}\n", "[] ")
+"""Makes a map a JSON array: its brackets, and a blank of the line's end."""
 MOST_DIGITS = 19
 """Digits of an integer that is read exactly by the quick reader of JSON: it makes longer ones floats."""
 
 
 def simple_lines(lines: list[str]) -> list[dict[str, object]] | None:
     """Returns the maps of lines of the form SIMPLE, read as JSON: ten times faster; None: one needs more."""
-    # Between its halves split at the keywords, so that each keyword comes to stand in quotes.
+    # `split` gives the texts between keywords and the keywords in turn: joined by quotes, keywords stand in
+    # quotes.
     quoted = '"'.join(KEYWORD.split("\n".join(lines)))
     plain = quoted.translate(BRACKETS).replace(", ", " ").replace(" ", ",")
     # Most nils by a plain replacement, which is faster.
@@ -300,7 +311,8 @@ def _has_long_number(data: bytes) -> bool:
     """Tells whether more than MOST_DIGITS decimal digits stand in a row."""
     # Bytes below "0" wrap around and are great then.
     run = np.frombuffer(data, dtype=np.uint8) - np.uint8(ord("0")) < 10
-    # After each step: where twice as many digits begin.
+    # True where a run of digits begins that is as long as this: 1 at first, then 2, 4, 8, 16. Two runs of 16
+    # that begin 4 apart are one of 20.
     for step in (1, 2, 4, 8):
         run = run[:-step] & run[step:]
     return bool((run[:-4] & run[4:]).any())

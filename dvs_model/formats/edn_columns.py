@@ -1,4 +1,8 @@
-"""Large histories of Jepsen read as columns; `elle` reads what is not as usual, and its rules are these."""
+"""Large histories of Jepsen read as columns, by the shapes of their lines (`edn_shapes`).
+
+Lines of one shape say the same with other numbers, so the operations of all of them are read as arrays at
+once. What is not as usual makes `quick` return None: `elle` reads the file then, and its rules are these.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +36,15 @@ TYPES = {":invoke": -1, ":ok": 0, ":fail": 1, ":info": 2}
 
 READS, WRITES = (":r", ":read"), {":append": APPEND, ":w": WRITE, ":write": WRITE}
 NO_RUN = -1
+"""Instead of the number of a run: the shape has none there."""
 
 
 @dataclass(frozen=True, slots=True)
 class MicroOp:
     """A micro-operation of a shape. `key`: the run that begins with its key. `items`: that of a list.
 
-    `alone`: the key is a run of its own.
+    `kind`: as in `columns.table`. `alone`: the key is a run of its own; else the value is the second number
+    of the run.
     """
 
     kind: int
@@ -51,7 +57,7 @@ class MicroOp:
 class Shape:
     """What lines of a shape say. `process`, `index`, `time`: runs, or NO_RUN. `ops`: None: no transaction.
 
-    `single`: runs outside of `:value`.
+    `type`: as in TYPES; -2: none. `single`: runs outside of `:value`, which must be one number each.
     """
 
     type: int
@@ -93,17 +99,17 @@ def _shape(form: Pairs) -> Shape | None:
                 return None
             case _:
                 pass
-        mine = _runs(key) + _runs(value)
+        count = _runs(key) + _runs(value)
         if key != ":value" or type(value) is int:
             # One number each: of two the second one would be a key.
-            shape.single += range(run, run + mine)
-        run += mine
+            shape.single += range(run, run + count)
+        run += count
     value = form.find(":value")
     if type(value) is list and shape.ops is None and shape.process != NO_RUN:
         # A transaction that is written in another way, or none at all.
         return None
-    twice = len({key for key, _ in form if isinstance(key, str)}) < len(form)
-    return shape if shape.type != -2 and process and not twice else None
+    repeated_key = len({key for key, _ in form if isinstance(key, str)}) < len(form)
+    return shape if shape.type != -2 and process and not repeated_key else None
 
 
 def _ops(value: list[object], run: int) -> list[MicroOp] | None:
@@ -173,7 +179,10 @@ class _Ops:
 
 
 class _Reading:
-    """A file that is read. By line, from 0: `type`, `process`, `index` and `time`."""
+    """A file that is read. By line, from 0: `type` (-2: blank), `process`, `index`, `time`, `transaction`.
+
+    `usual`: whether all so far is as usual; looked at in the end alone.
+    """
 
     def __init__(self, lines: Shaped, shapes: Sequence[Shape]) -> None:
         self.lines, self.shapes = lines, shapes
@@ -287,10 +296,12 @@ class _Reading:
         source = np.where((end >= 0) & ((status == COMMITTED) | ((status == 1) & filled[end])), end, begin)
         if not self.transaction[source].all():
             return None
+        # By line the transaction that it tells of; -1: lines that are not the source of one.
         of_line = np.full(len(self.type), -1, np.int64)
         of_line[source] = np.arange(len(source))
         txn = of_line[ops[0]]
         kept = txn >= 0
+        # Of transactions that did not commit only the writes: WRITE and APPEND are the least kinds.
         kept &= (status[txn] == COMMITTED) | (ops[2] <= APPEND)
         lists = bool((ops[2][txn >= 0] == READ_LIST).any() or (ops[2][txn >= 0] == APPEND).any())
         chosen = np.flatnonzero(kept)
@@ -369,6 +380,7 @@ class _Reading:
 
 
 def _windows(moments: Ints, begin: Ints, end: Ints, answered: Bools) -> Windows:
+    """Returns begin and end by transaction, of which those without an answer have no end."""
     found = np.full((len(begin), 2), np.inf)
     found[:, 0] = moments[begin]
     found[answered, 1] = moments[end[answered]]

@@ -1,7 +1,9 @@
 """EDN whose lines have few shapes: read by the shape of each line, and by all numbers at once.
 
-The shape of a line is what is left of it if each run of numbers, parted by single blanks, becomes one 0. Of a
-history of Jepsen there are some hundred shapes, so that the reader of EDN reads shapes and not lines.
+The shape of a line is what is left of it if each run of numbers, parted by single blanks, becomes one 0:
+`{:type :ok, :process 3, :value [[:append 5 71] [:r 8 [1 2]]]}` has the shape `{:type :ok, :process 0, :value
+[[:append 0] [:r 0 [0]]]}`. Of a history of Jepsen there are some hundred shapes, so that the reader of EDN
+reads shapes and not lines.
 """
 
 from __future__ import annotations
@@ -16,13 +18,13 @@ from dvs_model.errors import HistoryError
 from dvs_model.formats.edn import Pairs, forms
 
 MOST_DIGITS = 18
-"""Digits of a number that is read here."""
+"""The most digits of a number that is read here."""
 
 OTHER_ENDS = (b"\r", b"\v", b"\f", b"\x1c", b"\x1d", b"\x1e")
 """What ends a line for the reader of single operations as well."""
 
 FEW_SHAPES = 2000
-"""Shapes that a file may have; or one for so many lines:"""
+"""The most shapes of a file, unless it has LINES_OF_A_SHAPE lines for each."""
 LINES_OF_A_SHAPE = 20
 
 
@@ -55,6 +57,7 @@ def shaped(data: bytes) -> Shaped | None:
     del edge
     if len(begin) == 0 or int((end - begin).max()) > MOST_DIGITS:
         return None
+    # By number: whether one blank alone parts it from the number before, so that both are of one run.
     joined = np.zeros(len(begin), np.bool_)
     joined[1:] = (begin[1:] == end[:-1] + 1) & (text[begin[1:] - 1] == ord(" "))
     kept = ~digit
@@ -71,12 +74,12 @@ def shaped(data: bytes) -> Shaped | None:
     if any(other in skeleton for other in OTHER_ENDS):
         return None
     lines = skeleton.split(b"\n")
-    known: dict[bytes, int] = {}
-    shape = np.fromiter((known.setdefault(line, len(known)) for line in lines), np.int64, len(lines))
-    if len(known) > max(FEW_SHAPES, len(lines) // LINES_OF_A_SHAPE):
+    shape_of: dict[bytes, int] = {}
+    shape = np.fromiter((shape_of.setdefault(line, len(shape_of)) for line in lines), np.int64, len(lines))
+    if len(shape_of) > max(FEW_SHAPES, len(lines) // LINES_OF_A_SHAPE):
         return None
     maps, counts, codes = list[Pairs](), list[int](), list[int]()
-    for line in known:
+    for line in shape_of:
         found = _map(line) if line.strip() else None
         if found is None and line.strip():
             return None
@@ -115,14 +118,14 @@ def _whole(form: object) -> Iterator[int]:
 
 
 def _numbers(text: np.ndarray[tuple[int], np.dtype[np.uint8]], begin: Ints, end: Ints) -> Ints:
-    """Returns the numbers between places of a text."""
-    found = np.zeros(len(begin), np.int64)
-    left = end - begin
-    for place in range(int(left.max())):
-        there: Bools = left > place
+    """Returns the numbers between places of a text, all of them digit by digit."""
+    numbers = np.zeros(len(begin), np.int64)
+    lengths = end - begin
+    for place in range(int(lengths.max())):
+        there: Bools = lengths > place
         if there.all():
-            found = found * 10 + (text[begin + place] - ord("0"))
+            numbers = numbers * 10 + (text[begin + place] - ord("0"))
         else:
             chosen = np.flatnonzero(there)
-            found[chosen] = found[chosen] * 10 + (text[begin[chosen] + place] - ord("0"))
-    return found
+            numbers[chosen] = numbers[chosen] * 10 + (text[begin[chosen] + place] - ord("0"))
+    return numbers

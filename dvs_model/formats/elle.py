@@ -31,7 +31,7 @@ WORKLOADS = ("list-append", "register", CLOSED_PREDICATE)
 """The workloads by name; without one the operations tell which it is."""
 
 PREDICATE_WORDS = ("init", "insert", "delete", "rp")
-"""Words of which a file of that workload has one."""
+"""Words of which a file of the closed-predicate workload has one."""
 
 OTHER = {":transfer", ":add", ":cas", ":acquire", ":release", ":enqueue", ":dequeue", ":inc", ":dec"}
 """Operations of other workloads of Jepsen."""
@@ -40,6 +40,7 @@ LARGE_FILE = 1 << 20
 """Bytes of a file from which on its lines are read by their shapes."""
 
 BINARY = (b"JEPSEN", b"\xcd", b"\xc0")
+"""The first bytes of Jepsen's binary files."""
 
 
 @dataclass(slots=True)
@@ -78,7 +79,7 @@ def read_edn(file: BinaryIO, name: str, workload: str | None = None) -> Iterator
 
 
 def _plain(data: bytes, workload: str | None) -> bool:
-    """Tells whether no operation of the third workload can be in a file."""
+    """Tells whether no operation of the closed-predicate workload can be in a file."""
     return workload in WORKLOADS[:2] or not any(word.encode() in data for word in PREDICATE_WORDS)
 
 
@@ -91,6 +92,7 @@ def read_json(file: BinaryIO, name: str, workload: str | None = None) -> Iterato
 def _read(
     data: bytes, name: str, workload: str | None, parse: Callable[[str], list[Operation]]
 ) -> Iterator[Item]:
+    """Yields the histories of a file by its operations, or what is wrong with it."""
     try:
         if data.startswith(BINARY[0]) or (data[:1] in BINARY[1:] and not _is_text(data[:64])):
             raise HistoryError("a binary file of Jepsen; check the history.edn beside it", 1, 1)
@@ -115,6 +117,7 @@ def _is_text(data: bytes) -> bool:
 def _histories(
     operations: list[Operation], name: str, workload: str | None, *, may_be_predicates: bool
 ) -> Iterator[Item]:
+    """Yields the history of operations, or one for each independent key. Raises HistoryError."""
     if not operations:
         raise HistoryError("there is no operation in it", 1, 1)
     parts = {name: operations}
@@ -124,19 +127,20 @@ def _histories(
         _history(part, called, workload, may_be_predicates=may_be_predicates)
         for called, part in parts.items()
     ]
-    told = [
+    with_operations = [
         each
         for each in found
         if not isinstance(each, Viewed) or any(t.ops for t in each.observed.transactions)
     ]
-    if not told:
+    if not with_operations:
         raise HistoryError("there is no transaction in it that wrote, or read and was answered", 1, 1)
-    yield from told
+    yield from with_operations
 
 
 def _history(
     operations: list[Operation], name: str, workload: str | None, *, may_be_predicates: bool
 ) -> Item:
+    """Returns the history of operations. Raises HistoryError."""
     has_process = any(operation.process is not NO_PROCESS for operation in operations)
     client = [o for o in operations if not has_process or is_client(o.process)]
     if not client:
@@ -173,7 +177,10 @@ def _history(
 def _transactions(
     ends: Sequence[tuple[Operation | None, Operation]], name: str, workload: str | None, *, alone: bool
 ) -> Gathered:
-    """Returns what transactions did. `alone`: each is a session of its own. Raises HistoryError."""
+    """Returns the transactions of invocations and completions. Raises HistoryError.
+
+    `alone`: each is a session of its own.
+    """
     again = lives(ends)
     reading = Gathered(name, workload, len(again))
     for number, (begin, end) in enumerate(ends, 1):
@@ -193,7 +200,7 @@ def _transactions(
 
 
 def _settle(transactions: Sequence[Transaction]) -> None:
-    """Takes unanswered transactions with reads as committed if somebody read from them; drops others' reads.
+    """Counts unanswered transactions as committed if a committed one read from them; drops others' reads.
 
     What an unanswered transaction has read is an answer if it committed, and it did if a committed one shows
     what it wrote.
@@ -219,6 +226,10 @@ def _settle(transactions: Sequence[Transaction]) -> None:
 def _add(
     reading: Gathered, number: int, begin: Operation | None, end: Operation, *, alone: bool, life: int
 ) -> None:
+    """Adds the transaction of an invocation and its completion, if it is one. Raises HistoryError.
+
+    `alone`: it is a session of its own. `life`: which session of its process it is in (see `lives`).
+    """
     status = TYPES[end.type]
     assert status is not None
     line = end.line or (begin.line if begin else 0)
@@ -253,7 +264,7 @@ def _add(
 
 
 def _unknown_value(source: Operation, status: Status) -> bool:
-    """Whether an operation without a value took no effect that could be seen."""
+    """Tells whether an operation without a value took no effect that could be seen."""
     return status is not Status.COMMITTED and source.value is None and str(source.f) not in OTHER
 
 
@@ -265,12 +276,13 @@ def _is_transaction(value: object) -> bool:
 
 
 _MICRO = {":append", ":r", ":w", ":read", ":write"}
+"""The words of micro-operations."""
 
 
-def _answered(invoked: object, answered: list[object]) -> list[list[object]]:
-    """Returns what a client asked for, with the answers that it got where the same reads stand."""
+def _answered(invoked: object, answers_given: list[object]) -> list[list[object]]:
+    """Returns the micro-operations that a client asked for, with its answers where the same reads stand."""
     assert isinstance(invoked, list)
-    answers = dict(enumerate(answered))
+    answers = dict(enumerate(answers_given))
     return [
         answer
         if isinstance(answer := answers.get(place), list)
@@ -282,7 +294,7 @@ def _answered(invoked: object, answered: list[object]) -> list[list[object]]:
 
 
 class ReadAnswers(Enum):
-    """Which reads of a transaction are answers. VALUES: those with a value, not nil."""
+    """The reads of a transaction that are answers. VALUES: those with a value, not nil."""
 
     ALL = "all"
     VALUES = "values"
@@ -290,6 +302,7 @@ class ReadAnswers(Enum):
 
 
 def _op(reading: Gathered, part: Sequence[object], line: int, shown: ReadAnswers) -> Op | None:
+    """Returns the operation of a micro-operation; None: a read without an answer. `shown`: which have one."""
     f, key = part[0], canonical(part[1]) if type(part[1]) is not int else str(part[1])
     value = part[2] if len(part) == 3 else None
     if f in (":r", ":read"):
@@ -331,8 +344,8 @@ def _hashed(value: object) -> object:
 def _goes_back(operations: Sequence[Operation]) -> int:
     """Returns how often `:time` goes back, among operations that have one."""
     times = [each.time for each in sorted(operations, key=lambda each: each.at)]
-    known = [time for time in times if _is_time(time)]
-    return sum(b < a for a, b in pairwise(known))  # type: ignore[operator]
+    recorded = [time for time in times if _is_time(time)]
+    return sum(b < a for a, b in pairwise(recorded))  # type: ignore[operator]
 
 
 def _is_time(time: object) -> bool:

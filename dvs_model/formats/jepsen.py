@@ -15,6 +15,7 @@ from dvs_model.observed.seen import Status
 from dvs_model.observed.values import Text
 
 TYPES = {":invoke": None, ":ok": Status.COMMITTED, ":fail": Status.ABORTED, ":info": Status.UNKNOWN}
+"""Type of an operation -> the status of its transaction; of an invocation there is none yet."""
 NO_PROCESS = object()
 """Instead of the process of an operation that names none."""
 
@@ -34,7 +35,7 @@ class Operation:
 
     @property
     def place(self) -> str:
-        """Where it stands in the file."""
+        """The place of the operation in the file, in words."""
         return self.where or f"line {self.line}"
 
 
@@ -77,7 +78,7 @@ def _by_line(lines: list[str]) -> list[tuple[object, int]] | None:
 
 
 def _all_simple(lines: Sequence[tuple[int, str]]) -> bool:
-    """Whether each line is of the form SIMPLE, told from the text as a whole: that is sooner done."""
+    """Tells whether each line is of the form SIMPLE, from the text as a whole: that is faster."""
     text = "\n".join(line for _, line in lines)
     return (
         not any(character in text for character in '"#;\\^()')
@@ -87,22 +88,23 @@ def _all_simple(lines: Sequence[tuple[int, str]]) -> bool:
 
 
 def _operation(form: object, line: int) -> Operation:
+    """Returns the operation of a map. Raises HistoryError: it is none."""
     if not isinstance(form, Pairs | dict):
         raise HistoryError(
             f"an operation is a map such as {{:type :ok, ...}}, not {shown(form)[:60]}", line, 1
         )
-    known = form if isinstance(form, dict) else {n: value for n, value in form if isinstance(n, str)}
+    by_name = form if isinstance(form, dict) else {n: value for n, value in form if isinstance(n, str)}
     if not isinstance(form, dict) and len({shown(name) for name, _ in form}) < len(form):
         raise HistoryError("a key is there twice in one map", line, 1)
-    kind = known.get(":type")
+    kind = by_name.get(":type")
     if not isinstance(kind, str) or kind not in TYPES:
         raise HistoryError(f":type is :invoke, :ok, :fail or :info, not {shown(kind)}", line, 1)
-    at = known.get(":index")
+    at = by_name.get(":index")
     number = at if isinstance(at, int) and not isinstance(at, bool) else -1
     if at is not None and number < 0:
         raise HistoryError(f":index is a number from 0, not {shown(at)}", line, 1)
-    process = known.get(":process", NO_PROCESS)
-    values = known.get(":f"), known.get(":value"), known.get(":time")
+    process = by_name.get(":process", NO_PROCESS)
+    values = by_name.get(":f"), by_name.get(":value"), by_name.get(":time")
     return Operation(str(kind), process, *values, line, number)
 
 
@@ -123,7 +125,7 @@ def _tabbed(line: str, number: int) -> Operation:
 
 
 def _numbered(operations: list[Operation]) -> list[Operation]:
-    """Checks the indexes, or numbers operations without any."""
+    """Returns operations whose indexes ascend; without any index they are numbered. Raises HistoryError."""
     given = [operation.at >= 0 for operation in operations]
     if any(given) and not all(given):
         line = operations[given.index(False)].line
@@ -148,7 +150,7 @@ def json_operations(text: str) -> list[Operation]:
             raise HistoryError("elle's JSON is one array of operations, or one operation a line", 1, 1)
         found, lines = array, _lines(text, len(array))
     operations = [_of_json(item, number) for number, item in enumerate(found)]
-    # Several on a line: it does not tell which one is meant.
+    # Several on one line: the number of the line does not tell which operation is meant.
     shared = len(set(lines)) < len(lines)
     for number, (operation, line) in enumerate(zip(operations, lines, strict=True)):
         operation.line = line
@@ -186,6 +188,7 @@ def _lines(text: str, count: int) -> list[int]:
 
 
 def _of_json(item: object, number: int) -> Operation:
+    """Returns the operation of an object of JSON, with words as EDN has them. Raises HistoryError."""
     if not isinstance(item, dict):
         raise HistoryError(f"operation {number}: an operation is an object")
     kind = f":{str(item.get('type')).removeprefix(':')}"
@@ -207,6 +210,7 @@ def _of_json(item: object, number: int) -> Operation:
 
 
 def _plain(value: object) -> object:
+    """Returns a value of JSON with its texts as `Text`, as EDN has them."""
     if isinstance(value, str):
         return Text(value)
     if isinstance(value, dict):

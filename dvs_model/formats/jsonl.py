@@ -79,6 +79,7 @@ def loaded(text: str, number: int) -> dict[str, Any]:
 
 
 def _history(value: dict[str, Any], name: str) -> History:
+    """Returns the history of an object, from its text or its events. Raises HistoryError."""
     if "text" in value:
         if not isinstance(value["text"], str):
             raise HistoryError(f"text is a string, not {shown(value['text'])}")

@@ -1,4 +1,7 @@
-"""Large lines of `.jsonl` with events as arrays, read at once, as columns."""
+"""A reader of large lines of `.jsonl` with arrays: it reads columns, and keeps what verdicts depend on.
+
+`quick` returns None for what only the event-by-event reader (`jsonl`) understands or can explain.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from dvs_model.stated.part import FEW_TRANSACTIONS, Reduced, part
 from dvs_model.stated.rows import ABORT, CODES, COMMIT, DERIVE, START, Written
 
 PAIR = re.compile(rb"\"\s*:")
+"""A colon after a string, as behind each key of an object. Inside of a text it makes `quick` return None."""
 
 
 def quick(data: bytes, name: str, small: int = FEW_TRANSACTIONS) -> Reduced | None:
@@ -33,13 +37,13 @@ def quick(data: bytes, name: str, small: int = FEW_TRANSACTIONS) -> Reduced | No
         return None
     if value.keys() <= {"name", "text"} and isinstance(text := value.get("text"), str):
         return notation_columns.quick(text, given, small) if len(PAIR.findall(data)) == len(value) else None
-    written = _written(data, value)
-    rows = None if written is None else written.rows()
+    columns = _checked_columns(data, value)
+    rows = None if columns is None else columns.rows()
     return None if rows is None else part(rows, given, small)
 
 
-def _written(data: bytes, value: dict[str, Any]) -> Written | None:
-    """Returns the events and clauses of a line; None: there are others than plain ones."""
+def _checked_columns(data: bytes, value: dict[str, Any]) -> Written | None:
+    """Returns the events and clauses of a line as columns; None: there are others than plain ones."""
     import pyarrow as pa
 
     events, orders, sessions = value.get("events"), value.get("orders", []), value.get("sessions", {})
@@ -84,9 +88,14 @@ def _columns(
     of_numbers = list(chain.from_iterable(sessions.values()))
     for name in sessions:
         names.named(name, "")
-    whole = set(map(type, [*sources, *orders, *sessions.values()])) <= {list}
-    plain = set(map(type, of_texts)) <= {str} and set(map(type, of_numbers)) <= {int}
-    if versions.null_count or not whole or not plain or not set(map(type, values)) <= {str, int, type(None)}:
+    are_lists = set(map(type, [*sources, *orders, *sessions.values()])) <= {list}
+    are_plain = set(map(type, of_texts)) <= {str} and set(map(type, of_numbers)) <= {int}
+    if (
+        versions.null_count
+        or not are_lists
+        or not are_plain
+        or not set(map(type, values)) <= {str, int, type(None)}
+    ):
         return None
 
     def drafts(places: Ints) -> list[DraftEvent]:

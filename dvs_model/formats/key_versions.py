@@ -43,13 +43,13 @@ class KeyVersion:
         return "deleted" if self.gone else plain_value(self.value)
 
     def matched_by(self, predicate: Predicate) -> bool:
-        """Whether a predicate matches it."""
+        """Tells whether a predicate matches it."""
         return not self.gone and predicate.matches(self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """Which versions of a key a read by a predicate may have seen, if it does not show the key.
+    """The versions of a key that a read by a predicate may have selected, if it does not show the key.
 
     `versions`: those that do not match the predicate; of each transaction the last one, or all where no last
     one fails to match. `differ`: whether a version between them matches; then the dependencies of the read
@@ -86,34 +86,35 @@ class KeyVersions:
         """Returns the versions of a file. Raises HistoryError: a key gets a value twice."""
         versions = KeyVersions(file.initial)
         for key, value in file.initial.items():
-            made = KeyVersion(key, Version(versions.objects.of(key), T0, 1), value, False, None)
-            versions.made[key] = [made]
-            versions.values[key, value] = made
+            key_version = KeyVersion(key, Version(versions.objects.of(key), T0, 1), value, False, None)
+            versions.made[key] = [key_version]
+            versions.values[key, value] = key_version
         # The order of a key's versions is that of completions, as in Elle.
         for n in sorted(range(len(file.transactions)), key=lambda n: file.transactions[n].end_at):
             versions._add(file, n)
         return versions
 
     def _add(self, file: PredicateFile, n: int) -> None:
+        """Adds the versions that a transaction makes. Raises HistoryError: a key gets a value twice."""
         transaction = file.transactions[n]
-        kept = self.failed if transaction.status is Status.ABORTED else self.made
+        by_key = self.failed if transaction.status is Status.ABORTED else self.made
         for at, (kind, key, value) in enumerate(transaction.ops):
             if kind not in (WRITE, DELETE):
                 continue
             assert isinstance(key, str)
             number = self.final[key, n].version.number + 1 if (key, n) in self.final else 1
             version = Version(self.objects.of(key), transaction.number, number)
-            made = KeyVersion(key, version, value, kind == DELETE, n)
-            before = None if made.gone else self.values.get((key, value))
+            key_version = KeyVersion(key, version, value, kind == DELETE, n)
+            before = None if key_version.gone else self.values.get((key, value))
             if before is not None:
                 where = ":init" if before.writer is None else file.transactions[before.writer].place
                 fact = f"key {key} gets the value {value_text(value)} here and in {where}"
                 raise HistoryError(f"{fact}; no read could tell one from the other", transaction.line, 1)
-            if not made.gone:
-                self.values[key, value] = made
-            kept.setdefault(key, []).append(made)
+            if not key_version.gone:
+                self.values[key, value] = key_version
+            by_key.setdefault(key, []).append(key_version)
             self.made.setdefault(key, [])
-            self.by_operation[n, at] = self.final[key, n] = made
+            self.by_operation[n, at] = self.final[key, n] = key_version
 
     def before_first(self, key: str) -> KeyVersion:
         """Returns the version of a key before its first value."""
@@ -125,16 +126,17 @@ class KeyVersions:
         `reader`: the place of the transaction that reads, if it writes the key later itself: it cannot have
         seen those versions.
         """
-        known = self.hidden_of.get((key, predicate, reader))
-        if known is None:
+        result = self.hidden_of.get((key, predicate, reader))
+        if result is None:
             first = [] if key in self.initial else [self.before_first(key)]
-            known = self._hidden([*first, *self.made[key]], key, predicate, reader)
-            self.hidden_of[key, predicate, reader] = known
-        return known
+            result = self._hidden_versions([*first, *self.made[key]], key, predicate, reader)
+            self.hidden_of[key, predicate, reader] = result
+        return result
 
-    def _hidden(
+    def _hidden_versions(
         self, versions: Sequence[KeyVersion], key: str, predicate: Predicate, reader: int | None
     ) -> Hidden:
+        """Returns the answer of `hidden`. `versions`: those that there were, oldest first."""
         hit = [each.matched_by(predicate) for each in versions]
         final = [each.writer is None or self.final[key, each.writer] is each for each in versions]
         misses = [
@@ -170,9 +172,9 @@ class KeyVersions:
 
     def initial_writes(self, marked: bool) -> list[KeyVersion]:
         """Returns the versions of T0, ordered by object. `marked`: with that of INITIAL_STATE."""
-        made = [each for versions in self.made.values() for each in versions if each.version.txn == T0]
+        of_keys = [each for versions in self.made.values() for each in versions if each.version.txn == T0]
         mark = [KeyVersion("", Version(INITIAL_STATE, T0, 1), None, False, None)] if marked else []
-        return sorted([*made, *mark], key=lambda each: each.version)
+        return sorted([*of_keys, *mark], key=lambda each: each.version)
 
     def orders(
         self, taken: Collection[int], marked: bool, unordered: Collection[str]

@@ -1,4 +1,4 @@
-"""The transactions of clients in Arrow tables: what is kept of each, however many there are."""
+"""The transactions of clients in Arrow tables: what is kept of each, however many operations there are."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ STATUS = {status.value: code for code, status in enumerate(STATUSES)}
 class Listing:
     """Transactions in the order of a table, added in batches.
 
-    `rows`: how many rows there were. `session`: places in `sessions`. `row`: the first row of each, from 1.
-    `windows`, `timed`: begin and end; NaN: none. `last_of`: the session and the status of the last row.
-    `origin`: by column the first moment, if moments are whole numbers.
+    `rows`: how many rows there were; `count`: how many transactions. `last`: the number of the last one. A
+    list has an array for each batch, and in it, by transaction: `number`; `status`: a place in STATUSES;
+    `session`: a place in `sessions`; `row`: its first row, from 1; `windows`, `timed`: begin and end, by the
+    file and by the clock; NaN: none. `last_of`: the session and the status of the last row. `origin`: by
+    column the first moment, if moments are whole numbers.
     """
 
     rows: int = 0
@@ -83,11 +85,13 @@ class Listing:
             )
 
     def _status(self, table: pa.Table) -> Ints:
+        """Returns the codes of the statuses; a table without statuses has committed transactions alone."""
         if "status" not in table.column_names:
             return np.zeros(len(table), np.int64)
         return words(table["status"], STATUS, "a status")
 
     def _session(self, table: pa.Table) -> Ints | None:
+        """Returns the places of the sessions; None: the table has none. Raises HistoryError: a gap."""
         if "session" not in table.column_names:
             return None
         if table["session"].null_count:
@@ -157,7 +161,7 @@ class Transactions:
     sessions: Sequence[str]
 
     def apart(self) -> tuple[int, int, int] | None:
-        """Returns a transaction whose rows stand apart, with two of its rows; None: there is none."""
+        """Returns the number of a transaction whose rows stand apart, and two of its rows; else None."""
         order = np.argsort(self.number, kind="stable")
         again = np.flatnonzero(~changes(self.number[order]))
         if not len(again):
@@ -186,7 +190,7 @@ def numbers_of(column: pa.ChunkedArray) -> Ints:
 
 
 def changes(numbers: Ints) -> Bools:
-    """Tells of each number whether it is another one than that before it."""
+    """Returns by number whether it is another one than the number before it."""
     first = np.ones(len(numbers), np.bool_)
     first[1:] = numbers[1:] != numbers[:-1]
     return first

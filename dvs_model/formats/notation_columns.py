@@ -1,4 +1,7 @@
-"""Large texts of the notation read at once, as columns."""
+"""A reader of large histories in the notation: it reads columns, and keeps the part that verdicts depend on.
+
+`quick` returns None for what only the event-by-event reader (`notation.scan`) understands or can explain.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,7 @@ EVENT = re.compile(r"([sbwrdca])([0-9]{1,18})(?:\(([^()\[\]:;]+)\))?(?=\s|$)|(\S
 """An event: its kind, its transaction and what stands in its parentheses; or what else stands there."""
 
 CLAUSE = re.compile(r"\[[^\[\]]*\]")
+"""A clause, which may stand between any two events."""
 INSIDE = re.compile(r"\([^()]*\[")
 """A bracket inside of parentheses, which is no clause."""
 
@@ -33,13 +37,13 @@ BLOCK = 1 << 22
 
 def quick(text: str, name: str, small: int = FEW_TRANSACTIONS) -> Reduced | None:
     """Returns the part of a history that its verdicts depend on; None: read it event by event."""
-    written = _written(text)
-    rows = None if written is None else written.rows()
+    columns = _columns_of(text)
+    rows = None if columns is None else columns.rows()
     return None if rows is None else part(rows, name, small)
 
 
-def _written(text: str) -> Written | None:
-    """Returns the events and clauses of a text; None: there are others than plain ones."""
+def _columns_of(text: str) -> Written | None:
+    """Returns the events and clauses of a text as columns; None: there are others than plain ones."""
     # Imported here, because every command would start later with it.
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -48,26 +52,27 @@ def _written(text: str) -> Written | None:
     if clauses and INSIDE.search(text):
         return None
     try:
-        beside = scan(" ".join(clauses))
+        clauses_read = scan(" ".join(clauses))
     except HistoryError:
         return None
-    taken = list(map(_taken, _blocks(CLAUSE.sub(" ", text) if clauses else text)))
-    twice = len({each.name for each in beside.sessions}) < len(beside.sessions)
-    if beside.matches or beside.precedes or twice or not taken or not all(taken):
+    blocks = list(map(_block_columns, _blocks(CLAUSE.sub(" ", text) if clauses else text)))
+    repeated_session = len({each.name for each in clauses_read.sessions}) < len(clauses_read.sessions)
+    if clauses_read.matches or clauses_read.precedes or repeated_session or not blocks or not all(blocks):
         return None
-    kinds, txns, insides = zip(*filter(None, taken), strict=True)
+    kinds, txns, insides = zip(*filter(None, blocks), strict=True)
     kind, txn = np.concatenate(kinds), np.concatenate(txns)
     if not len(kind):
         return None
     inside = pa.chunked_array(insides).combine_chunks()
     named = np.isin(kind, (WRITE, READ, DERIVE))
     derives = kind[named] == DERIVE
-    within = inside.filter(pa.array(named))
-    halves = [text.partition("|") for text in within.filter(pa.array(derives)).to_pylist()]
-    listed = [_split(sources) for _, _, sources in halves]
-    versions = _versions(within, derives, [version.strip() for version, _, _ in halves])
-    bare = ints(pc.equal(inside, "").cast(pa.int64())) != named
-    if versions is None or not bare.all() or not all(bar for _, bar, _ in halves):
+    named_insides = inside.filter(pa.array(named))
+    derivations = [text.partition("|") for text in named_insides.filter(pa.array(derives)).to_pylist()]
+    listed = [_split(sources) for _, _, sources in derivations]
+    versions = _versions(named_insides, derives, [version.strip() for version, _, _ in derivations])
+    # Writes, reads and derivations have parentheses; starts and ends have none.
+    agrees = ints(pc.equal(inside, "").cast(pa.int64())) != named
+    if versions is None or not agrees.all() or not all(bar for _, bar, _ in derivations):
         return None
 
     def drafts(places: Ints) -> list[DraftEvent]:
@@ -86,13 +91,13 @@ def _written(text: str) -> Written | None:
         list(chain.from_iterable(listed)),
         list(map(len, listed)),
         drafts,
-        [list(map(str, each.names)) for each in beside.chains],
-        {each.name: each.txns for each in beside.sessions},
+        [list(map(str, each.names)) for each in clauses_read.chains],
+        {each.name: each.txns for each in clauses_read.sessions},
     )
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """Yields a text in pieces that end behind a parenthesis, so that no event is cut."""
+    """Yields a text in pieces of about BLOCK characters that end after a parenthesis: no event is cut."""
     begin = 0
     while begin < len(text):
         cut = len(text) if begin + BLOCK >= len(text) else text.rfind(")", begin, begin + BLOCK) + 1
@@ -101,8 +106,8 @@ def _blocks(text: str) -> Iterator[str]:
         begin = cut
 
 
-def _taken(block: str) -> tuple[NDArray[np.int8], Ints, pa.Array] | None:
-    """Returns of each event its kind, transaction and what stands in parentheses; None: something else is."""
+def _block_columns(block: str) -> tuple[NDArray[np.int8], Ints, pa.Array] | None:
+    """Returns kind, transaction and parentheses of each event of a block; None: one is no plain event."""
     import pyarrow as pa
 
     found = EVENT.findall(block)
@@ -118,17 +123,18 @@ def _split(sources: str) -> list[str]:
     return [name.strip() for name in sources.split(",")] if sources.strip() else []
 
 
-def _versions(within: pa.Array, derives: Bools, derived: list[str]) -> pa.Array | None:
-    """Returns the versions that events name first; None: something else stands there.
+def _versions(named_insides: pa.Array, derives: Bools, derived: list[str]) -> pa.Array | None:
+    """Returns the version that each event names first; None: one has another form.
 
-    `within`: what stands in their parentheses. `derived`: the versions of those that derive.
+    `named_insides`: what stands in the parentheses of writes, reads and derivations. `derives`: which of them
+    are derivations; `derived`: the versions that those derive.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    plain = within
-    if pc.any(pc.match_substring_regex(within, r"[\s,]")).as_py():
-        found = pc.extract_regex(within, FORM)
+    plain = named_insides
+    if pc.any(pc.match_substring_regex(named_insides, r"[\s,]")).as_py():
+        found = pc.extract_regex(named_insides, FORM)
         plain = pc.struct_field(found, "version")
     if not len(derived):
         return None if plain.null_count else plain

@@ -25,12 +25,14 @@ PLAIN = r"^(0|-?[1-9][0-9]{0,17})$"
 """Integers that are their own codes."""
 
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)")
+"""An integer as text."""
 WORDS = {kind.value: code for code, kind in enumerate(KINDS)}
+"""Kind of an operation -> its code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """What transactions did, by operation. `keys`: the names of the keys; the rest as in `Columns`."""
+    """The operations of transactions, as columns. `keys`: the names of the keys; the rest as in `Columns`."""
 
     kind: np.ndarray[tuple[int], np.dtype[np.int8]]
     key: Ints
@@ -47,17 +49,20 @@ def with_operation(table: pa.Table) -> Ints:
 
     Raises HistoryError: a row has a key or a value, and no kind.
     """
-    none = numpy(table["kind"].is_null()).astype(np.bool_)
-    if not none.any():
+    without_kind = numpy(table["kind"].is_null()).astype(np.bool_)
+    if not without_kind.any():
         return np.arange(len(table))
     for name in ("key", "value", "list"):
-        if name in table.column_names and (none & ~numpy(table[name].is_null()).astype(np.bool_)).any():
+        if (
+            name in table.column_names
+            and (without_kind & ~numpy(table[name].is_null()).astype(np.bool_)).any()
+        ):
             raise HistoryError(f"a row has a {name} and no kind; a kind is one of {', '.join(WORDS)}")
-    return np.flatnonzero(~none)
+    return np.flatnonzero(~without_kind)
 
 
 def operations(table: pa.Table, *, escaped: bool) -> Operations:
-    """Returns the operations of a table, a row each. Raises HistoryError: a cell that is none.
+    """Returns the operations of a table, a row each. Raises HistoryError: a cell is no key or no value.
 
     `escaped`: texts are those that `cell` has written.
     """
@@ -165,16 +170,16 @@ def _plain(shown: str) -> object:
     return int(shown) if whole else shown
 
 
-def words(column: pa.ChunkedArray, known: dict[str, int], what: str) -> Ints:
+def words(column: pa.ChunkedArray, codes_of: dict[str, int], what: str) -> Ints:
     """Returns the codes of words. Raises HistoryError: another word."""
     coded = text(column).combine_chunks().dictionary_encode()
     names = coded.dictionary.to_pylist()
     for name in names:
-        if name not in known:
-            raise HistoryError(f"{name!r} is not {what}; it is one of {', '.join(known)}")
+        if name not in codes_of:
+            raise HistoryError(f"{name!r} is not {what}; it is one of {', '.join(codes_of)}")
     if coded.indices.null_count:
-        raise HistoryError(f"{what} is missing; it is one of {', '.join(known)}")
-    return np.array([known[name] for name in names], np.int64)[numpy(coded.indices)]
+        raise HistoryError(f"{what} is missing; it is one of {', '.join(codes_of)}")
+    return np.array([codes_of[name] for name in names], np.int64)[numpy(coded.indices)]
 
 
 def text(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -24,7 +24,7 @@ TRANSACTION = (
 )  # fmt: skip
 STAMPS = ("start_stamp", "commit_stamp")
 BY_DEFINITION = ("writer", *STAMPS, "event")
-"""Columns with which a history is not judged share by share of its keys."""
+"""Columns with which a history is not judged share by share of its keys, unless they are empty."""
 
 ReadColumns = Callable[[Sequence[str]], pa.Table]
 """Reads some columns of a history's rows. Not all at once: each takes memory until it is in arrays."""
@@ -32,7 +32,7 @@ ReadColumns = Callable[[Sequence[str]], pa.Table]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where transactions stand: as the file says, else by their first row. `column`: the places, by row."""
+    """The places of transactions: as the file says, else by their first row. `column`: the places, by row."""
 
     row: Ints
     session: Ints
@@ -40,6 +40,7 @@ class Places:
     column: pa.ChunkedArray | None = None
 
     def __call__(self, index: int) -> str:
+        """Returns the place of a transaction in words."""
         row = int(self.row[index])
         if self.column is not None and (place := self.column[row - 1].as_py()) is not None:
             return str(place)
@@ -50,7 +51,7 @@ class Places:
 
 
 def suits(parquet: pq.ParquetFile, about: Mapping[str, Any] | None) -> bool:
-    """Tells whether a file is one history of clients that shares of keys tell. Raises HistoryError."""
+    """Tells whether a file is one history of clients, judged by shares of its keys. Raises HistoryError."""
     columns = parquet.schema_arrow.names
     if about is None:
         missing = [name for name in NEEDED if name not in columns]
@@ -96,22 +97,22 @@ def observed_in(
 ) -> Observed:
     """Returns the history in some rows, which have these columns. Raises HistoryError."""
     listing = Listing()
-    index = listing.add(read([each for each in TRANSACTION if each in columns]))
+    txn_of_op = listing.add(read([each for each in TRANSACTION if each in columns]))
     transactions = listing.joined()
     ops = read([each for each in OPERATION if each in columns] + ([] if about is None else ["writer"]))
     there = with_operation(ops)
     if len(there) < len(ops):
         ops = ops.take(pa.array(there))
-    index = index[there]
+    txn_of_op = txn_of_op[there]
     if transactions.apart() is not None:
-        index, transactions, order = _together(index, transactions)
+        txn_of_op, transactions, order = _by_transaction(txn_of_op, transactions)
         ops = ops.take(pa.array(order))
     found = operations(ops, escaped=about is not None)
     del ops
     lists = bool(((found.kind == READ_LIST) | (found.kind == APPEND)).any())
     records = records_of(columns, about, lists)
     places = read(["place"])["place"] if "place" in columns else None
-    rows = rows_of(found, index, transactions, places)
+    rows = rows_of(found, txn_of_op, transactions, places)
     if about is not None and records.stamps:
         heads = read(STAMPS).take(pa.array(transactions.row - 1))
         rows = replace(rows, start=pairs(heads["start_stamp"]), commit=pairs(heads["commit_stamp"]))
@@ -122,8 +123,11 @@ def observed_in(
     return Observed(name, rows, records, notes, follows)
 
 
-def _together(index: Ints, transactions: Transactions) -> tuple[Ints, Transactions, Ints]:
-    """Returns rows by transaction where those of one stand apart, the transactions, and the order of rows."""
+def _by_transaction(index: Ints, transactions: Transactions) -> tuple[Ints, Transactions, Ints]:
+    """Returns rows that stand apart by transaction: the index of each, the transactions, the order of rows.
+
+    Raises HistoryError: rows of one transaction differ in their session or status.
+    """
     _, first, inverse = numbered(transactions.number)
     for what, codes in (("session", transactions.session), ("status", transactions.status)):
         other = np.flatnonzero(codes != codes[first][inverse])

@@ -12,7 +12,7 @@ from dvs_model.formats.operations import cell
 
 BY_FILE, BY_CLOCK = ("began", "ended"), ("began_by_clock", "ended_by_clock")
 AT_ONCE = 1_000_000
-"""Rows of one table."""
+"""The most rows of one table."""
 
 
 def tables(rows: Rows, schema: pa.Schema, history: str) -> Iterator[pa.Table]:
@@ -23,6 +23,7 @@ def tables(rows: Rows, schema: pa.Schema, history: str) -> Iterator[pa.Table]:
     first = rows.columns.first
     empty = first[1:] == first[:-1]
     txn = np.repeat(np.arange(len(empty)), np.where(empty, 1, first[1:] - first[:-1]))
+    # By row its operation; the row of a transaction without any has none, which `empty` says.
     op = np.cumsum(~empty[txn]) - 1
     for begin in range(0, len(txn), AT_ONCE):
         some = slice(begin, begin + AT_ONCE)
@@ -76,10 +77,12 @@ def _pairs(pairs: Ints | None, chosen: Ints) -> pa.Array:
 
 
 def _repeated(names: list[str], places: np.ndarray[tuple[int], np.dtype[np.integer]]) -> pa.Array:
+    """Returns names by their places."""
     return pa.array(names, pa.string()).take(pa.array(places))
 
 
 def _keys(columns: Columns, ops: Ints) -> pa.Array:
+    """Returns the name of the key of each operation."""
     codes, place = np.unique(columns.key[ops], return_inverse=True)
     return _repeated([columns.keys[code] for code in codes.tolist()], place)
 
@@ -97,6 +100,7 @@ def _cells(codes: Ints, values: Values, wanted: Bools) -> pa.Array:
 
 
 def _lists(columns: Columns, ops: Ints, shown: Bools) -> pa.Array:
+    """Returns the elements of lists that were read; nothing for other operations."""
     if columns.starts is None:
         return pa.nulls(len(ops), pa.list_(pa.string()))
     starts = columns.starts[ops[0] : ops[-1] + 2]

@@ -59,23 +59,26 @@ LARGE_FILE = 1 << 20
 def _stated(
     observed: Observed, pairs: list[tuple[int, int]], name: str, *, zero: bool
 ) -> Iterator[tuple[int, int]]:
-    """Yields pairs by the numbers of the history. `zero`: there is a transaction 0, which has another one.
+    """Yields the pairs of a companion file with the numbers that transactions have in the history.
 
-    Raises HistoryError: there is no such transaction, or there is no key that both write.
+    `zero`: the file has a transaction 0. In the history it has the first number after the highest one, or it
+    is what was there before the run. Raises HistoryError: there is no such transaction, or there is no key
+    that both write.
     """
     keys = {
         each.number: {op.key for op in each.ops if op.kind is Kind.WRITE} for each in observed.transactions
     }
-    again = zero + sum(each.status is Status.ABORTED for each in observed.transactions)
-    kept = zero and observed.records.initial == {0}
-    renumbered = max(keys, default=0) - again + 1
+    renumbered_count = zero + sum(each.status is Status.ABORTED for each in observed.transactions)
+    zero_is_kept = zero and observed.records.initial == {0}
+    # Numbers after the highest one: transaction 0 has the first of them, then come aborted ones.
+    renumbered = max(keys, default=0) - renumbered_count + 1
     for pair in pairs:
-        before, after = (renumbered if number == 0 and kept else number for number in pair)
-        if zero and not kept and pair[0] == 0:
+        before, after = (renumbered if number == 0 and zero_is_kept else number for number in pair)
+        if zero and not zero_is_kept and pair[0] == 0:
             # What was there before the run comes first anyway.
             continue
-        for number, known in zip(pair, (before, after), strict=True):
-            if known not in keys or (number == 0 and not kept):
+        for number, renamed in zip(pair, (before, after), strict=True):
+            if renamed not in keys or (number == 0 and not zero_is_kept):
                 raise HistoryError(f"{name}: {pair[0]} -> {pair[1]}: the history has no transaction {number}")
         if not keys[before] & keys[after]:
             raise HistoryError(f"{name}: {pair[0]} -> {pair[1]}: there is no key that both write")
@@ -88,6 +91,7 @@ AROUND = len("r(,,,)\n")
 """Characters of a line beside its numbers."""
 
 BLOCK = 1 << 24
+"""Bytes that Arrow's reader takes at once."""
 
 
 @dataclass(slots=True)
@@ -145,7 +149,8 @@ def _one_by_one(text: str) -> Lines:
 def by_txn(lines: Lines) -> tuple[Ints, Ints, Ints, Ints]:
     """Returns the lines of transactions that did not abort, their numbers, first lines, and places by line.
 
-    Raises HistoryError: a transaction is of two sessions.
+    Numbers ascend. First lines are places among these lines, as are the entries of the last array. Raises
+    HistoryError: a transaction is of two sessions.
     """
     there = np.flatnonzero(lines.txn >= 0)
     txns, first, inverse = numbered(lines.txn[there])
@@ -183,19 +188,19 @@ def _observed(lines: Lines, name: str) -> Observed:
     status = np.full(len(number), COMMITTED, np.int8)
     status[count:] = ABORTED
     kind = np.where(lines.write[row], WRITE, READ).astype(np.int8)
-    made = _Made(
+    assembly = _Assembly(
         lines, index, kind, lines.key[row], lines.value[row], number, status, lines.session[begin],
         lines.number[begin],
     )  # fmt: skip
     zero = np.flatnonzero(txns == 0)
-    notes = made.without_initial(int(zero[0])) if len(zero) else []
+    notes = assembly.without_initial(int(zero[0])) if len(zero) else []
     initial = frozenset({None} if notes else {0})
-    return Observed(name, made.rows(), Records(aborts=True, initial=initial), notes)
+    return Observed(name, assembly.rows(), Records(aborts=True, initial=initial), notes)
 
 
 @dataclass(slots=True)
-class _Made:
-    """Columns that are put together. `begin`: by transaction its first line."""
+class _Assembly:
+    """Columns that are put together, in the words of `Columns`. `begin`: by transaction its first line."""
 
     lines: Lines
     txn: Ints
@@ -208,34 +213,36 @@ class _Made:
     begin: Ints
 
     def without_initial(self, first: int) -> list[str]:
-        """Takes a transaction that writes every key, alone in its session, as what was there before the run.
+        """Drops a transaction that writes every key, alone in its session, as what was there before the run.
 
-        Returns what is to be said of it. `first`: its place among the transactions. Raises HistoryError: one
-        of its values is written once more.
+        Returns what is to be said of it; nothing for another transaction. `first`: its place among the
+        transactions. Raises HistoryError: one of its values is written once more.
         """
-        mine, every = self.txn == first, len(np.unique(self.key))
-        keys, place = self.key[mine], self.place(first)
-        all_of_them = bool((self.kind[mine] == WRITE).all()) and len(np.unique(keys)) == len(keys) == every
+        of_first, every = self.txn == first, len(np.unique(self.key))
+        keys, place = self.key[of_first], self.place(first)
+        all_of_them = (
+            bool((self.kind[of_first] == WRITE).all()) and len(np.unique(keys)) == len(keys) == every
+        )
         alone = np.count_nonzero(self.session == self.session[first]) == 1
         if len(self.number) == 1 or not (all_of_them and alone):
             return []
-        known = pairs(keys, self.value[mine])
-        self.txn, self.kind, self.key = self.txn[~mine], self.kind[~mine], self.key[~mine]
-        found = known.find(self.key, self.value[~mine])
-        twice = np.flatnonzero((found >= 0) & (self.kind == WRITE))
-        if len(twice):
-            at = int(twice[0])
-            shown = self.lines.values.value(int(self.value[~mine][at]))
+        initial_values = pairs(keys, self.value[of_first])
+        self.txn, self.kind, self.key = self.txn[~of_first], self.kind[~of_first], self.key[~of_first]
+        found = initial_values.find(self.key, self.value[~of_first])
+        repeated = np.flatnonzero((found >= 0) & (self.kind == WRITE))
+        if len(repeated):
+            at = int(repeated[0])
+            shown = self.lines.values.value(int(self.value[~of_first][at]))
             places = f"in {place} and in {self.place(int(self.txn[at]))}"
             raise HistoryError(
                 f"{shown} is written twice to key {self.lines.keys[int(self.key[at])]}: {places}; values "
                 "must be unique, or no read tells what it has read"
             )
-        self.value = np.where((self.kind == READ) & (found >= 0), NOTHING, self.value[~mine])
+        self.value = np.where((self.kind == READ) & (found >= 0), NOTHING, self.value[~of_first])
         self.txn = self.txn - (self.txn > first)
-        left = np.arange(len(self.number)) != first
-        self.number, self.status = self.number[left], self.status[left]
-        self.session, self.begin = self.session[left], self.begin[left]
+        others = np.arange(len(self.number)) != first
+        self.number, self.status = self.number[others], self.status[others]
+        self.session, self.begin = self.session[others], self.begin[others]
         return [f"{place}: this transaction writes every key, so it is what was there before"]
 
     def place(self, index: int) -> str:

@@ -48,7 +48,7 @@ class Predicate:
         return list(keys)
 
     def matches(self, value: object) -> bool:
-        """Whether a value that is there matches."""
+        """Tells whether a value that is there matches."""
         match self.kind, self.arguments:
             case "=", (wanted,):
                 return value == wanted
@@ -75,7 +75,7 @@ class Txn:
 
     @property
     def end_at(self) -> int:
-        """Where it completed, or else where it was invoked."""
+        """The place where it completed, or else where it was invoked."""
         return self.begin if self.end is None else self.end
 
     @property
@@ -86,14 +86,14 @@ class Txn:
 
 @dataclass(slots=True)
 class PredicateFile:
-    """What the operations say. `initial`: the value of each key that was there at first."""
+    """The transactions of a file, as operations are added. `initial`: what the keys held at first."""
 
     initialised: bool = False
     initial: dict[str, object] = field(default_factory=dict)
     transactions: list[Txn] = field(default_factory=list)
 
     def add(self, begin: Operation | None, end: Operation, number: int | None = None) -> int | None:
-        """Takes an operation, and returns the number of its transaction; None: it is none.
+        """Adds the transaction of an operation, and returns its number; None: the operation is none.
 
         `number`: of the transaction; else one more than the last one's. Raises HistoryError: the operation is
         not of this workload.
@@ -103,15 +103,15 @@ class PredicateFile:
         opened = begin or end
         # What a transaction without an answer has asked for is in its invocation; so of most that failed.
         asked = status is not Status.COMMITTED and opened.value is not None
-        known = opened if asked and (status is Status.UNKNOWN or type(end.value) is not list) else end
-        if known.f == ":init":
-            self._init(known, status, end.type)
+        source = opened if asked and (status is Status.UNKNOWN or type(end.value) is not list) else end
+        if source.f == ":init":
+            self._init(source, status, end.type)
             return None
-        if known.value is None and status is not Status.COMMITTED:
+        if source.value is None and status is not Status.COMMITTED:
             return None
-        if type(known.value) is not list:
-            fact = f"a transaction is a vector such as [[:w 1 2]], not {shown(known.value)[:60]}"
-            raise HistoryError(fact, known.line, 1)
+        if type(source.value) is not list:
+            fact = f"a transaction is a vector such as [[:w 1 2]], not {shown(source.value)[:60]}"
+            raise HistoryError(fact, source.line, 1)
         # Without processes, each operation is a client of its own.
         number = len(self.transactions) + 1 if number is None else number
         session = str(opened.process if isinstance(opened.process, int) else number)
@@ -121,24 +121,25 @@ class PredicateFile:
                 number=number,
                 status=status,
                 session=session,
-                place=f"process {session}, line {known.line}",
-                line=known.line,
+                place=f"process {session}, line {source.line}",
+                line=source.line,
                 begin=opened.at,
                 end=end.at if end.at >= 0 else None,
-                ops=tuple(_op(part, known.line, reads=reads) for part in known.value),
+                ops=tuple(_op(part, source.line, reads=reads) for part in source.value),
             )
         )
         return number
 
     def _init(self, operation: Operation, status: Status, kind: str) -> None:
+        """Adds what the keys hold at first. Raises HistoryError: it failed, or comes too late."""
         if self.initialised or self.transactions:
             raise HistoryError("operation :init comes once, before all others", operation.line, 1)
         if status is not Status.COMMITTED:
             fact = f"operation :init ends with {kind}, so nobody knows what the keys hold"
             raise HistoryError(fact, operation.line, 1)
         self.initialised = True
-        held = _pairs(operation.value, operation.line)
-        self.initial = {key: value for key, value in held.items() if value is not None}
+        value_of_key = _pairs(operation.value, operation.line)
+        self.initial = {key: value for key, value in value_of_key.items() if value is not None}
 
 
 def _op(part: object, line: int, *, reads: bool) -> tuple[str, str | Predicate, object]:
@@ -179,6 +180,7 @@ def _value(value: object) -> object:
 
 
 def _predicate(form: object, line: int) -> Predicate:
+    """Returns a predicate. Raises HistoryError: the form is none."""
     head, *arguments = form if isinstance(form, list) and form else [form]
     word = head.text if isinstance(head, Text) else head.removeprefix(":") if isinstance(head, str) else head
     match word, [_value(each) for each in arguments]:

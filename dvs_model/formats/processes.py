@@ -43,6 +43,7 @@ def apart(operations: list[Operation]) -> dict[str, list[Operation]]:
 
 
 def _is_independent(value: Sequence[object]) -> bool:
+    """Tells whether a pair is a key with operations, and not one operation."""
     key, inner = value
     return (
         not isinstance(key, list | Pairs)
@@ -53,6 +54,7 @@ def _is_independent(value: Sequence[object]) -> bool:
 
 
 def is_client(process: object) -> bool:
+    """Tells whether a process is a client: those are numbers; others, such as `:nemesis`, are not."""
     return isinstance(process, int) and not isinstance(process, bool)
 
 

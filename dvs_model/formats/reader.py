@@ -1,4 +1,4 @@
-"""What readers of history formats share: their results."""
+"""What readers of history formats share: the types of their results, and texts and JSON as they read them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A large history of which only the part was read on which the verdicts of the default reading depend.
+    """A large history of which only the part that the default reading's verdicts depend on was read.
 
     `size`: how much it has, as counts by name. `read`: reads all of it.
     """
@@ -115,9 +115,9 @@ class Reader(Protocol):
 
 
 def reads(form: Form) -> Callable[[Callable[[bytes, str], Observed]], Reader]:
-    """Makes the reader of a format that holds one history, as clients saw it, from a function.
+    """Returns a decorator that makes the reader of a format with one history, as clients saw it.
 
-    The function is from the bytes of a file and a name to the history, and raises HistoryError.
+    It is for a function from the bytes of a file and a name to the history, which raises HistoryError.
     """
 
     def reader(observed: Callable[[bytes, str], Observed]) -> Reader:
@@ -177,7 +177,7 @@ def no_number(text: str) -> None:
 
 
 def encodable(value: object, line: int) -> None:
-    """Checks that a value of JSON can be written as UTF-8. Raises HistoryError."""
+    """Checks that a value of JSON can be written as UTF-8. Raises HistoryError: it cannot."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -62,6 +62,7 @@ def _parquet(file: BinaryIO, name: str, workload: str | None = None) -> Iterator
 
 
 JSON = (".json", ".jsonl", ".ndjson")
+"""Suffixes of JSON; the last two are those of JSON lines."""
 
 OPERATION = r"\{(?=[^\n]{0,4000}?\"(?:process\"\s*:|type\"\s*:\s*\":?(?:invoke|ok|fail|info)\"))"
 """How a line of JSON begins that is an operation of Jepsen. A line of `.jsonl` has no such keys."""
@@ -113,12 +114,12 @@ def recognised(name: str, head: bytes) -> Format:
     begin = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip()
     if name.endswith(JSON[1:]) and re.match(OPERATION, begin):
         return FORMATS["elle"]
-    for known in FORMATS.values():
-        if known.suffixes and name.endswith(known.suffixes):
-            return known
-    for known in FORMATS.values():
-        if known.head is not None and known.head.match(begin):
-            return known
+    for candidate in FORMATS.values():
+        if candidate.suffixes and name.endswith(candidate.suffixes):
+            return candidate
+    for candidate in FORMATS.values():
+        if candidate.head is not None and candidate.head.match(begin):
+            return candidate
     return FORMATS["jsonl"] if begin.startswith("{") else FORMATS["adya"]
 
 
@@ -139,6 +140,7 @@ INNER = ("history.edn", "history.bincode", "history.txt", "test.jepsen", "test.f
 
 
 def _inner(path: Path) -> Path | None:
+    """Returns the file of a folder that is its history; None: there is none."""
     names = (name + suffix for name in INNER for suffix in ("", *packed.SUFFIXES))
     return next((path / name for name in names if (path / name).is_file()), None)
 
@@ -156,4 +158,5 @@ def runs(path: Path) -> list[Path]:
 
 
 def _folders(path: Path) -> list[Path]:
+    """Returns the folders in a folder, by name, without links."""
     return [each for each in sorted(path.iterdir()) if each.is_dir() and not each.is_symlink()]

@@ -24,7 +24,7 @@ from dvs_model.observed.seen import Observed
 T = TypeVar("T")
 
 PER_OPERATION = 250
-"""Bytes of memory that an operation takes while it is judged, at most."""
+"""The most bytes of memory that an operation takes while it is judged."""
 
 PER_ELEMENT = 120
 """Bytes that an element of a list takes."""
@@ -33,10 +33,10 @@ BATCH = 1_000_000
 """Rows that are put into files at once."""
 
 MOST_SHARES = 250
-"""Files that are open at once, at most."""
+"""The most files that are open at once."""
 
 SHARES_OF_MEMORY = 3
-"""What part of the memory one share may take; the dependencies of all need the rest."""
+"""A share may take one part in so many of the memory; the dependencies of all shares need the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Spilled:
     escaped: bool
 
     def each(self, task: Callable[[Share], T]) -> Iterator[T]:
-        """Yields what a task returns of each share."""
+        """Yields what a task returns for each share."""
         for path in self.files:
             with pa.memory_map(str(path)) as file:
                 table = pa.ipc.open_file(file).read_all()
@@ -123,16 +123,18 @@ def listed(
     lists: bool,
 ) -> Observed:
     """Returns a history whose operations lie in shares."""
-    none = np.empty(0, np.int64)
-    nothing = Operations(none.astype(np.int8), none, none, None, none, None, [], Values())
-    rows = rows_of(nothing, none, transactions)
-    made = Listed(rows.columns, rows.place, rows.windows, rows.timed, shares=shares)
+    no_numbers = np.empty(0, np.int64)
+    no_operations = Operations(
+        no_numbers.astype(np.int8), no_numbers, no_numbers, None, no_numbers, None, [], Values()
+    )
+    rows = rows_of(no_operations, no_numbers, transactions)
+    listed_rows = Listed(rows.columns, rows.place, rows.windows, rows.timed, shares=shares)
     notes = [] if about is None else list(about["notes"])
-    return Observed(name, made, records_of(columns, about, lists), notes)
+    return Observed(name, listed_rows, records_of(columns, about, lists), notes)
 
 
 class Files:
-    """Files with the operations of shares of keys, written in batches."""
+    """Files with the operations of shares of keys, written in batches and closed at the end of `with`."""
 
     def __init__(self, folder: Path, count: int) -> None:
         self.paths = tuple(folder / f"share-{number}.arrow" for number in range(count))
@@ -180,7 +182,7 @@ def has_lists(table: pa.Table) -> bool:
 
 
 def share_numbers(keys: pa.ChunkedArray, count: int) -> Ints:
-    """Returns by operation the share that its key is of, the same in every process."""
+    """Returns by operation the share of its key, the same in every process."""
     coded = text(keys).combine_chunks().dictionary_encode()
     names = coded.dictionary.to_pylist()
     share = np.array([zlib.crc32(name.encode()) % count for name in names], np.int64)

@@ -82,6 +82,7 @@ def write_parquet(path: Path | io.BytesIO, items: Iterable[Parsed | Viewed]) -> 
 
 
 def _about(item: Parsed | Viewed) -> Mapping[str, object]:
+    """Returns what belongs to a whole history, for the metadata."""
     if isinstance(item, Parsed):
         clauses = str(replace(redraft(item.history), events=[])).strip()
         unselected = None if item.unselected is None else asdict(item.unselected)
@@ -101,6 +102,7 @@ def _about(item: Parsed | Viewed) -> Mapping[str, object]:
 
 
 def _history(item: Parsed) -> Iterator[Mapping[str, object]]:
+    """Yields the rows of a history in the notation, one for each event."""
     draft = redraft(item.history)
     for number, event in enumerate(draft.events, 1):
         yield {
@@ -129,9 +131,9 @@ def read(
         table = pq.ParquetFile(file)
         found = (table.metadata.metadata or {}).get(ABOUT.encode())
         about = None if found is None else json.loads(found)
-        known: Mapping[str, Any] = {} if about is None else next(iter(about.values()), {})
-        if about is None or (len(about) == 1 and "records" in known):
-            of = known.get("name", name), known or None
+        first_about: Mapping[str, Any] = {} if about is None else next(iter(about.values()), {})
+        if about is None or (len(about) == 1 and "records" in first_about):
+            of = first_about.get("name", name), first_about or None
             apart = suits(table, about)
             if folder is not None and memory is not None and apart and spilled.need(table) > memory:
                 observed = spilled.observed_in(table, *of, folder, memory)
@@ -158,6 +160,7 @@ def _histories(table: pq.ParquetFile) -> Iterator[tuple[str, pa.Table]]:
 
 
 def _item(about: Mapping[str, Any], rows: pa.Table) -> Item:
+    """Returns the history of some rows, or what is wrong with them."""
     name = about["name"]
     try:
         if "records" in about:

@@ -57,6 +57,7 @@ def with_initial(observed: Observed, data: bytes, name: str) -> Observed:
 
 
 def _history(found: list[object], name: str) -> Observed:
+    """Returns the history of an array of transactions. Raises HistoryError."""
     transactions: list[Transaction] = []
     numbers: dict[object, int] = {}
     lists = any(_has_lists(item) for item in found)
@@ -83,16 +84,16 @@ def _history(found: list[object], name: str) -> Observed:
         session = json.dumps(sid) if isinstance(sid, str) and sid.lstrip("-").isdigit() else str(sid)
         place = f"session {session}, tid {tid}"
         number = tid if isinstance(tid, int) and 0 < tid < 10**17 else 10**17 + at
-        made = Transaction(number, session, Status.COMMITTED, ops, place)
-        made.start, made.commit = start, commit
-        transactions.append(made)
+        transaction = Transaction(number, session, Status.COMMITTED, ops, place)
+        transaction.start, transaction.commit = start, commit
+        transactions.append(transaction)
     if lists:
-        _either(transactions)
+        _check_kinds(transactions)
     return Observed(name, transactions, Records(aborts=False, lists=lists, stamps=True))
 
 
-def _either(transactions: list[Transaction]) -> None:
-    """Checks that each key is either written or appended to. Raises HistoryError."""
+def _check_kinds(transactions: list[Transaction]) -> None:
+    """Checks that each key is either written or appended to. Raises HistoryError: a key is both."""
     kinds: dict[str, Kind] = {}
     for each in transactions:
         for op in each.ops:
@@ -102,6 +103,7 @@ def _either(transactions: list[Transaction]) -> None:
 
 
 def _has_lists(item: object) -> bool:
+    """Tells whether a transaction appends to a list or reads one."""
     ops = item.get("ops") if isinstance(item, dict) else None
     return isinstance(ops, list) and any(
         isinstance(op, dict)
@@ -111,6 +113,7 @@ def _has_lists(item: object) -> bool:
 
 
 def _op(op: object, lists: bool, where: str) -> Op:
+    """Returns an operation. `lists`: reads show lists. Raises HistoryError: it is none."""
     if not isinstance(op, dict) or str(op.get("t")).lower() not in KINDS:
         raise HistoryError(
             f'{where}: an operation is {{"t": "w", "k": 7, "v": 3}}, not {json.dumps(op)[:60]}'
@@ -132,6 +135,7 @@ def _op(op: object, lists: bool, where: str) -> Op:
 
 
 def _stamp(value: object, what: str) -> tuple[int, int]:
+    """Returns a timestamp: the physical and the logical part. Raises HistoryError: it is none."""
     if isinstance(value, dict):
         parts = [value.get("p"), value.get("l")]
         whole = [

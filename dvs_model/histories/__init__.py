@@ -1,1 +1,1 @@
-"""Histories as events, and how they are made: drafts, inventories, clauses, clocks."""
+"""Histories as events, and the steps that lead to them: drafts, inventories, clauses, clocks."""

@@ -1,4 +1,4 @@
-"""The clauses of a draft: version orders, matches, sessions and time-precedes items."""
+"""The second pass over a draft: its version orders, matches, sessions and time-precedes items."""
 
 from __future__ import annotations
 
@@ -93,15 +93,15 @@ class Clauses:
             if any(version in dead for version in versions[:-1]):
                 raise self.error(f"[{chain}]: the dead version comes last", chain.at)
         orders: dict[str, tuple[Version, ...]] = {}
-        for obj, made in committed.items():
-            last = [version for version in made if version in dead]
+        for obj, versions_made in committed.items():
+            last = [version for version in versions_made if version in dead]
             if obj in chains:
                 orders[obj] = chains[obj][0]
             elif len(last) > 1:
                 fact = "a dead version is the last one, and so is that of"
                 raise self.clash(fact, *(self.inventory.created[version] for version in (last[1], last[0])))
             else:
-                orders[obj] = (*(version for version in made if version not in dead), *last)
+                orders[obj] = (*(version for version in versions_made if version not in dead), *last)
         return orders
 
     def sessions(self) -> dict[str, tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""When transactions start and commit, for the definitions that need it (Adya 1999, section 4.3)."""
+"""Clocks: when transactions start and commit, for the definitions that need it (Adya 1999, section 4.3)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def moments(clock: Clock, txns: Collection[int]) -> tuple[list[float], dict[int,
 
 
 def text_clock(history: History) -> Clock | None:
-    """Returns the clock of the start events in the text; None unless every committed transaction has one.
+    """Returns the clock of the text's start events; None: it has none, or a committed transaction has none.
 
     An implicit T0 needs none, because it comes before everything.
     """
@@ -95,6 +95,7 @@ def _closed(
             waiting[j] += 1
     ready = [txn for txn, count in waiting.items() if count == 0]
     earlier = dict.fromkeys(bit, 0)
+    # In topological order: `ready` grows while it is walked. What lies on or after a cycle never gets ready.
     for txn in ready:
         for later in after.get(txn, ()):
             earlier[later] |= earlier[txn] | bit[txn]
@@ -118,6 +119,7 @@ def _ranked(
         if new:
             rank += 1.0
             before |= new
+            # Each bit is a transaction that precedes this start and no earlier one: it commits just before.
             while new:
                 low = new & -new
                 commits[owner[low]] = rank - 0.5

@@ -1,4 +1,4 @@
-"""A history as someone wrote it, before it is known to be well-formed; and as text."""
+"""Drafts: histories as someone wrote them, before they are known to be well-formed; and as text."""
 
 from __future__ import annotations
 

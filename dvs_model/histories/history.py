@@ -23,7 +23,7 @@ class Version(NamedTuple):
 
     @property
     def unborn(self) -> bool:
-        """Whether this is x_init."""
+        """Whether this is x_init, the version before the first write."""
         return self.txn == INITIAL
 
 

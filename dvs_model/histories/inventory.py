@@ -13,10 +13,12 @@ T0 = 0
 class Inventory:
     """Where transactions start and end, which event makes which version, what predicates range over.
 
-    `ended`, `started`: the events of a transaction. `created`: the event that makes a version; `place`: its
-    number. `last`: how many versions a transaction makes of an object. `final`: the event that made the final
-    one by name. `kind`: the first event that makes a version of an object. `initial`: the objects of which an
-    implicit T0 wrote a version, as far as names were resolved. `relations`: the objects of a predicate.
+    `started`: the first event of a transaction, of any kind; `ended`: its commit or abort. `created`: the
+    event that makes a version; `place`: the number of that event. `last`: by object and transaction, how many
+    versions it makes. `final`: the event that names its version without a number (x1, not x1.2). `dead`: by
+    object the versions that deletes make. `kind`: the first event that makes a version of the object.
+    `initial`: the objects of which an implicit T0 wrote a version, as far as names were resolved.
+    `relations`: the objects of a predicate. `implicit`: no event is of T0.
 
     Raises HistoryError when it is made: a transaction without an end or with an event after it, a version
     made twice or out of order, an object that is both written and derived.
@@ -98,12 +100,16 @@ class Inventory:
             self.dead.setdefault(name.obj, []).append(version)
 
     def matching(self, version: Version, what: object, name: Name, at: int) -> None:
-        """Raises HistoryError: an unborn or dead version is named as a match."""
+        """Checks that a version can match a predicate. Raises HistoryError: it is unborn or dead."""
         if version.unborn or version in self.dead.get(version.obj, ()):
             raise self.error(f"{what}: {name} is unborn or dead and matches nothing", at)
 
     def resolved(self, name: Name, reader: int | None, at: int, what: object) -> Version:
-        """Returns the version that a name means. `what`: the event or clause with the name, for messages."""
+        """Returns the version that a name means; notes in `initial` an object that an implicit T0 wrote.
+
+        `reader`: the transaction whose event has the name, if any. `what`: the event or clause with the name,
+        for messages. Raises HistoryError: nobody makes such a version.
+        """
         obj, txn = name.obj, name.txn
         if txn is Special.INIT:
             return unborn(obj)
@@ -126,7 +132,7 @@ class Inventory:
         return Version(obj, txn, number)
 
     def dead_version(self, obj: str, reader: int | None, at: int, what: object) -> Version:
-        """Returns the version of the deleter: of the reader itself, else of a committed one, else any."""
+        """Returns the version of the one deleter: of the reader itself, else of a committed one, else any."""
         versions = self.dead.get(obj, [])
         committed = [version for version in versions if self.ended[version.txn].kind == "c"]
         candidates = [v for v in versions if v.txn == reader] or committed or versions

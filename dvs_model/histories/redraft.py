@@ -35,14 +35,14 @@ def redraft(
     clauses that still say something about these events. `removed`: versions left out of clauses. `dropped`:
     clauses left out: "time", or "session NAME".
     """
-    whole = events is None
+    all_events = events is None
     events = history.events if events is None else events
     naming = Naming(events)
     hidden = 0 if history.implicit_initial else None
     shown = [event for event in events if event.txn != hidden]
     ended = {event.txn for event in events if isinstance(event, Commit | Abort)}
     read = {event.predicate for event in events if isinstance(event, PredicateRead)}
-    named = {version for event in shown for version in versions_of(event)} if whole else set()
+    named = {version for event in shown for version in versions_of(event)} if all_events else set()
 
     def remaining(versions: Iterable[Version]) -> list[Version]:
         return [version for version in versions if version in naming.numbers and version not in removed]
@@ -55,14 +55,14 @@ def redraft(
             Chain(naming.names(order))
             for order in orders
             # A version of an implicit T0 exists only where something names it.
-            if len(order) > 1 or (whole and any(v.txn == hidden and v not in named for v in order))
+            if len(order) > 1 or (all_events and any(v.txn == hidden and v not in named for v in order))
         ],
         [
             Matches(predicate, naming.names(remaining(sorted(matching))))
             for predicate, matching in history.matches.items()
-            if whole or predicate in read
+            if all_events or predicate in read
         ],
-        [s for s in _sessions(history, ended, 1 if whole else 2) if f"session {s.name}" not in dropped],
+        [s for s in _sessions(history, ended, 1 if all_events else 2) if f"session {s.name}" not in dropped],
         [
             Precedes(before, after)
             for before, after in history.precedes
@@ -81,7 +81,7 @@ def _sessions(history: History, ended: Collection[int], fewest: int) -> Iterator
 
 @dataclass(slots=True)
 class Naming:
-    """The names of the versions that some events make. `numbers`: the modification that a version is."""
+    """The names of the versions that events make. `numbers`: which modification of its transaction one is."""
 
     events: Sequence[Event]
     numbers: dict[Version, int] = field(default_factory=dict)

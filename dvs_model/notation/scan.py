@@ -32,11 +32,14 @@ _TOKEN = re.compile(
 )
 _SPACE = re.compile(r"(?:\s+|\#[^\n]*)*")
 _PLAIN = re.compile(r"([A-Za-z]+)([0-9]+)(?:\.([0-9]+))?")
+"""A version such as x1 or x1.2, whose object has letters only."""
 _MARKED = re.compile(r"([A-Za-z][A-Za-z0-9_]*)_(?:([0-9]+)(?:\.([0-9]+))?|(init|dead))")
+"""A version with a _ before the transaction, such as my_table_1, x_init or x_dead."""
 _PRECEDES = re.compile(r"c([0-9]+)\s*<\s*[sb]([0-9]+)")
 _MATCHES = re.compile(r"\smatches(?=\s|$)")
 _DIGITS = re.compile(r"[0-9]{1,18}")
 _OPENING = re.compile(r"(?:(?:[rwd]|rc)[0-9]+\s*\(|\[)")
+"""The beginning of an event with parentheses or of a clause, for messages."""
 
 
 def scan(text: str, name: str = "") -> Draft:
@@ -150,9 +153,9 @@ class Scanner:
 
     def version(self, text: str, at: int) -> Name:
         """Returns the version of a name."""
-        known = self.names.get(text)
-        if known is not None:
-            return known
+        earlier = self.names.get(text)
+        if earlier is not None:
+            return earlier
         parts = _PLAIN.fullmatch(text) or _MARKED.fullmatch(text)
         if parts is not None and parts[2] is None:
             name = Name(parts[1], Special(parts[4]))

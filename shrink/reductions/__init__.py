@@ -1,1 +1,1 @@
-"""What makes a scenario smaller: one file for each part of it, all in `shrink.registry`."""
+"""The reductions, which make a scenario smaller: one file for each part of it, all in `shrink.registry`."""

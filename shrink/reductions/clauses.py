@@ -1,4 +1,4 @@
-"""SELECT blocks with fewer clauses: no WHERE, HAVING, DISTINCT, fewer keys, fewer outputs."""
+"""Reductions of SELECT blocks: fewer clauses, keys and outputs, and outputs that are simpler to read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workload.types import BIGINT
 
 
 def drop_clauses(scenario: Scenario) -> Iterator[Scenario]:
-    """A block without all its clauses, without one, without grouping, without one key."""
+    """Yields candidates with a block without all its conditions and DISTINCT, then without one of these."""
     for site, select in blocks(scenario):
         options = (
             replace(select, where=None, having=None, qualify=None, distinct=False),
@@ -32,7 +32,7 @@ def drop_clauses(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def drop_grouping(scenario: Scenario) -> Iterator[Scenario]:
-    """A grouped block over single rows, without HAVING or with it as WHERE; with DISTINCT; by fewer keys."""
+    """Yields candidates with a grouped block over single rows, with DISTINCT, or by a key less."""
     for site, select in blocks(scenario):
         if select.group_by is None:
             continue
@@ -48,12 +48,14 @@ def drop_grouping(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def ungrouped(select: ir.Select) -> ir.Select:
-    """The block over single rows: an aggregate becomes its argument, or a literal where types differ."""
+    """Returns the block over single rows: an aggregate becomes its argument, or a literal of another type."""
     items = tuple(replace(item, expr=_of_one_row(item.expr)) for item in select.items)
     return replace(select, items=items, group_by=None, having=None, sets=None)
 
 
 def _of_one_row(expr: ir.Expr) -> ir.Expr:
+    """Returns an expression over single rows instead of groups, as in `ungrouped`."""
+
     def change(node: ir.Node) -> ir.Node | None:
         match node:
             case ir.Aggregate(_, arg, _, type_):
@@ -65,14 +67,14 @@ def _of_one_row(expr: ir.Expr) -> ir.Expr:
 
 
 def _without_key(select: ir.Select, number: int, key: ir.Expr) -> ir.Select:
-    """The block grouped without one key; an output that shows the key shows its least value instead."""
+    """Returns the block grouped without a key; an output that shows it shows its least value instead."""
     least = ir.Aggregate(ir.AggregateFunction.MIN, key, False, key.type)
     items = tuple(replace(item, expr=least) if item.expr == key else item for item in select.items)
     return regrouped(replace(select, items=items, group_by=put_at(select.group_by or (), number)))
 
 
 def drop_outputs(scenario: Scenario) -> Iterator[Scenario]:
-    """Every query without all output columns that nothing reads, then without fewer of them at once."""
+    """Yields candidates with a query without all outputs that nothing reads, then without fewer at once."""
     for site in queries(scenario):
         count = len(first_block(site.node).items)
         unread = [n for n in range(count) if count > 1 and _droppable(site, n)]
@@ -82,11 +84,12 @@ def drop_outputs(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _droppable(site: Site[ir.Query], number: int) -> bool:
+    """Tells whether nothing reads an output: without it, the scenario is still one that a tier can run."""
     return admissible(tidied(site.put(without_outputs(site.node, frozenset({number})))))
 
 
 def without_outputs(query: ir.Query, positions: frozenset[int]) -> ir.Query:
-    """The query without some of its output columns, in all branches."""
+    """Returns the query without some of its output columns, in all branches."""
     match query:
         case ir.Select(items=items):
             return replace(query, items=tuple(i for n, i in enumerate(items) if n not in positions))
@@ -105,7 +108,7 @@ def without_outputs(query: ir.Query, positions: frozenset[int]) -> ir.Query:
 
 
 def show_plainly(scenario: Scenario) -> Iterator[Scenario]:
-    """A column or COUNT(*) instead of an output of any type that nothing reads."""
+    """Yields candidates that show a column or COUNT(*) in place of an output that nothing reads."""
     for site, select in blocks(scenario):
         keys = select.group_by or ()
         for number, item in enumerate(select.items):
@@ -117,7 +120,7 @@ def show_plainly(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def show_condition(scenario: Scenario) -> Iterator[Scenario]:
-    """An aggregate of HAVING as an output instead of another of its type, and no HAVING."""
+    """Yields candidates that show an aggregate of HAVING in place of an output, and have no HAVING."""
     for site, select in blocks(scenario):
         if select.having is not None:
             for number, item in enumerate(select.items):
@@ -128,6 +131,7 @@ def show_condition(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _plain(site: Site[ir.Query], select: ir.Select) -> Iterator[ir.Expr]:
+    """Yields what shows a block plainly: COUNT(*) of groups, else the first column of each relation."""
     if select.group_by is not None:
         yield ir.Aggregate(ir.AggregateFunction.COUNT_STAR, None, False, BIGINT)
         return

@@ -1,4 +1,4 @@
-"""Fewer definitions: what one dynamic table needs, then without each that nothing reads; smaller texts."""
+"""Reductions of definitions: only what one dynamic table needs, none that nothing reads, smaller texts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from workload.scope import Catalog
 
 
 class SmallerTexts(Protocol):
-    """Who reads texts, for this package cannot."""
+    """A function that makes texts of queries smaller, given by the caller: this package reads no texts."""
 
     def __call__(self, query: Verbatim, known: Catalog, /, *, columns: bool) -> Iterator[Verbatim]:
-        """The query with one part less, once for each part. `columns`: an output column may go."""
+        """Yields the query with one part less, once for each part. `columns`: an output column may go."""
 
 
 def without_definitions(scenario: Scenario, names: frozenset[str]) -> Scenario:
-    """The scenario without some definitions, their creations and refreshes; their readers are not changed."""
+    """Returns the scenario without some definitions, their creations and refreshes. Readers stay the same."""
     return replace(
         scenario,
         definitions=tuple(d for d in scenario.definitions if d.name not in names),
@@ -36,7 +36,7 @@ def without_definitions(scenario: Scenario, names: frozenset[str]) -> Scenario:
 
 
 def never_replaced(scenario: Scenario) -> Iterator[Scenario]:
-    """Without a replacement of definitions: the old ones stay, and later steps are about them."""
+    """Yields candidates without a replacement of definitions: the old ones stay, also in later steps."""
     for number, step in enumerate(scenario.steps):
         if isinstance(step, Redefine):
             old = {
@@ -53,7 +53,7 @@ def never_replaced(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def needed_by(scenario: Scenario, name: str) -> frozenset[str]:
-    """A definition and everything it reads, at any depth."""
+    """Returns a definition and everything it reads, at any depth."""
     definitions = {definition.name: definition for definition in scenario.definitions}
     needed: set[str] = set()
     waiting = [name]
@@ -66,13 +66,13 @@ def needed_by(scenario: Scenario, name: str) -> frozenset[str]:
 
 
 def read_by_none(scenario: Scenario) -> tuple[str, ...]:
-    """The definitions that no other reads."""
+    """Returns the definitions that no other reads."""
     read = {name for definition in scenario.definitions for name in names_read(definition.query)}
     return tuple(definition.name for definition in scenario.definitions if definition.name not in read)
 
 
 def keep_one(scenario: Scenario) -> Iterator[Scenario]:
-    """Only one dynamic table and what it reads, the one that needs the fewest definitions first."""
+    """Yields candidates with one dynamic table and what it reads, the one with the fewest needs first."""
     names = frozenset(definition.name for definition in scenario.definitions)
     needs = [needed_by(scenario, table.name) for table in scenario.dynamic_tables]
     for needed in sorted(needs, key=len):
@@ -81,13 +81,13 @@ def keep_one(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def drop_unread(scenario: Scenario) -> Iterator[Scenario]:
-    """Without one definition that nothing reads."""
+    """Yields candidates without one definition that nothing reads."""
     for name in reversed(read_by_none(scenario)):
         yield without_definitions(scenario, frozenset({name}))
 
 
 def drop_lag(scenario: Scenario) -> Iterator[Scenario]:
-    """A dynamic table without a target lag: DOWNSTREAM."""
+    """Yields candidates with a dynamic table without a target lag: DOWNSTREAM."""
     for position, definition in enumerate(scenario.definitions):
         if isinstance(definition, DynamicTable) and definition.target_lag is not None:
             changed = replace(definition, target_lag=None)
@@ -95,7 +95,7 @@ def drop_lag(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def own_names(scenario: Scenario) -> Iterator[Scenario]:
-    """All definitions, or else one, under names of their own: none takes the name of a dropped one."""
+    """Yields candidates where definitions, all or one, no longer take the name of a dropped one."""
     places = [place for place, definition in enumerate(scenario.definitions) if definition.known_as]
     for chosen in ([places] if len(places) > 1 else []) + [[place] for place in places]:
         definitions = scenario.definitions
@@ -105,7 +105,7 @@ def own_names(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def plain_text(scenario: Scenario) -> Iterator[Scenario]:
-    """All definitions, or else one of them, in the text with each operator in parentheses."""
+    """Yields candidates with definitions, all or one, in the text with each operator in parentheses."""
     styled = [place for place, definition in enumerate(scenario.definitions) if definition.style]
     for places in ([styled] if len(styled) > 1 else []) + [[place] for place in styled]:
         definitions = scenario.definitions
@@ -115,7 +115,10 @@ def plain_text(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def other_style(scenario: Scenario) -> Iterator[Scenario]:
-    """One definition in a style of small number: the text of a smaller query depends on it anew."""
+    """Yields candidates with a definition in a style of small number.
+
+    A style draws by the parts of a query, so the text of a smaller query may no longer show the failure.
+    """
     for place, definition in enumerate(scenario.definitions):
         for style in range(1, min(definition.style, FEW_STYLES + 1)):
             changed = replace(definition, style=style)
@@ -123,18 +126,19 @@ def other_style(scenario: Scenario) -> Iterator[Scenario]:
 
 
 FEW_STYLES = 8
+"""How many styles `other_style` tries at most, from number 1 on."""
 
 
 def cutting(smaller: SmallerTexts) -> Reduction:
-    """The reduction that takes parts from definitions given as text, as `smaller` offers them."""
+    """Returns the reduction that takes parts from definitions given as text, as `smaller` offers them."""
 
     def candidates(scenario: Scenario) -> Iterator[Scenario]:
         read = {name for definition in scenario.definitions for name in names_read(definition.query)}
         sites = zip(definition_queries(scenario), reversed(scenario.definitions), strict=True)
         for site, definition in sites:
             if isinstance(site.node, Verbatim):
-                known = {name: columns for name, columns in site.catalog.items() if name != definition.name}
-                yield from map(site.put, smaller(site.node, known, columns=definition.name not in read))
+                others = {name: columns for name, columns in site.catalog.items() if name != definition.name}
+                yield from map(site.put, smaller(site.node, others, columns=definition.name not in read))
 
     return Reduction("cut the text of a definition", candidates)
 
@@ -146,8 +150,10 @@ REDUCTIONS = (
     Reduction("keep one dynamic table", keep_one, cheap=True),
     Reduction("drop a definition nobody reads", drop_unread, cheap=True),
 )
+"""Those that cut much for an attempt."""
 
 DETAILS = (
     Reduction("drop a target lag", drop_lag),
     Reduction("another style", other_style),
 )
+"""Those that change little, tried when the scenario is small."""

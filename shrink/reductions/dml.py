@@ -1,4 +1,4 @@
-"""Simpler statements: one kind for another, without conditions and assignments."""
+"""Reductions of statements: a simpler kind for another, without conditions and assignments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workload.types import BOOLEAN, Row
 
 
 def simpler_kind(scenario: Scenario) -> Iterator[Scenario]:
-    """Each statement replaced by a simpler kind of statement with a part of its effect."""
+    """Yields candidates with a simpler kind of statement, with a part of the effect, for a statement."""
     tables = {table.name: table for table in scenario.tables}
     for site in statements(scenario):
         for new in instead(site.node[0], tables[site.node[0].table]):
@@ -24,7 +24,7 @@ def simpler_kind(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def instead(statement: dml.Dml, table: Table) -> Iterator[tuple[dml.Dml, ...]]:
-    """The statements that may replace a statement, simplest first."""
+    """Yields the statements that may replace a statement, simplest first."""
     match statement:
         case dml.Merge():
             yield from _instead_of_merge(statement, table)
@@ -58,7 +58,7 @@ def _instead_of_merge(merge: dml.Merge, table: Table) -> Iterator[tuple[dml.Dml,
 
 
 def _matching(merge: dml.Merge, table: Table, row: Row) -> Expr:
-    """The condition that MERGE matches by, for one source row."""
+    """Returns the condition that MERGE matches by, for one source row."""
 
     def same(key: str) -> Expr:
         column, value = table.columns[table.position(key)], row[table.position(key)]
@@ -69,7 +69,7 @@ def _matching(merge: dml.Merge, table: Table, row: Row) -> Expr:
 
 
 def fewer_parts(scenario: Scenario) -> Iterator[Scenario]:
-    """Without a condition, without an assignment, without a clause of MERGE."""
+    """Yields candidates with a statement without a condition, an assignment, or a clause of MERGE."""
     for site in statements(scenario):
         match site.node[0]:
             case dml.Update(_, assignments, where) as update:
@@ -93,7 +93,7 @@ def fewer_parts(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def delete_all(scenario: Scenario) -> Iterator[Scenario]:
-    """DELETE of all rows of some table instead of a statement: it needs no rows and no condition."""
+    """Yields candidates with DELETE of all rows of some table in place of a statement: it needs no rows."""
     for site in statements(scenario):
         for table in scenario.tables:
             if site.node[0] != dml.Delete(table.name, None):

@@ -1,4 +1,4 @@
-"""Rows made of the elements of arrays: the rows alone; without OUTER, positions, some of the elements."""
+"""Reductions of `Exploded`: the rows without the elements; no OUTER, no positions, fewer elements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workload.scope import relation_scope
 
 
 def not_exploded(scenario: Scenario) -> Iterator[Scenario]:
-    """The rows of a relation alone; see `standing_in` for what read the elements."""
+    """Yields candidates with the rows of a relation alone; see `standing_in` for what read the elements."""
     for site, select in blocks(scenario):
         for node in relations_of(select.source):
             if isinstance(node, ir.Exploded):
@@ -27,7 +27,7 @@ def not_exploded(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def simpler_explode(scenario: Scenario) -> Iterator[Scenario]:
-    """Without OUTER; without positions, which elements or literals stand for; arrays of fewer elements."""
+    """Yields candidates without OUTER, with fewer elements, or without positions: others stand for these."""
     for site, select in blocks(scenario):
         for node in relations_of(select.source):
             if not isinstance(node, ir.Exploded):

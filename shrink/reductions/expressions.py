@@ -1,4 +1,4 @@
-"""Simpler expressions in queries and statements; the type at each place stays."""
+"""Reductions of expressions in queries and statements; the type at each place stays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workload.types import BIGINT, BOOLEAN, Kind
 
 
 def simplify_calls(scenario: Scenario) -> Iterator[Scenario]:
-    """A part of the same type instead of a call; a column; a literal; fewer arguments."""
+    """Yields candidates with a part of a call, a column or a literal in its place, or an argument less."""
     for place in expressions(scenario):
         if isinstance(place.site.node, Call):
             for new in dict.fromkeys(instead_of_call(place.site.node, place)):
@@ -25,7 +25,7 @@ def simplify_calls(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def instead_of_call(call: Call, place: Place) -> Iterator[Expr]:
-    """The expressions that may replace a call, simplest first."""
+    """Yields the expressions that may replace a call, simplest first."""
     inside = [part for part in subexpressions(call) if part is not call and part.type == call.type]
     columns = [part for part in inside if isinstance(part, ColumnRef)]
     yield from columns[:1]
@@ -55,7 +55,7 @@ def _any_column(call: Call, scope: Scope) -> Iterator[Expr]:
 
 
 def simplify_aggregates(scenario: Scenario) -> Iterator[Scenario]:
-    """COUNT(*) instead of another BIGINT, MIN instead of another of its argument's type, no DISTINCT."""
+    """Yields candidates with COUNT(*), MIN or VAR_POP for an aggregate, or an argument or DISTINCT less."""
     for place in expressions(scenario):
         match place.site.node:
             case Aggregate(_, arg, distinct, type_) as aggregate if arg is not None:
@@ -77,7 +77,7 @@ def simplify_aggregates(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def simplify_literals(scenario: Scenario) -> Iterator[Scenario]:
-    """A simpler value of the literal's type."""
+    """Yields candidates with a simpler value of the literal's type."""
     for place in expressions(scenario):
         if isinstance(place.site.node, Literal):
             literal = place.site.node

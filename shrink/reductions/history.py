@@ -1,4 +1,4 @@
-"""The history before the first creation as one INSERT of the rows that it leads to."""
+"""The reduction of the history before the first creation to one INSERT of the rows that it leads to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SourceRows = Callable[[Scenario, int], Mapping[str, tuple[Row, ...]] | None]
 
 
 def folded_history(scenario: Scenario, source_rows: SourceRows) -> Iterator[Scenario]:
-    """One transaction of INSERTs instead of all transactions before the first creation.
+    """Yields one transaction of INSERTs instead of all transactions before the first creation.
 
     The inserted rows get new identities, as the rows of any INSERT do.
     """
@@ -33,5 +33,5 @@ def folded_history(scenario: Scenario, source_rows: SourceRows) -> Iterator[Scen
 
 
 def folding(source_rows: SourceRows) -> Reduction:
-    """The reduction of the history, with the rows that `source_rows` returns."""
+    """Returns the reduction of the history, with the rows that `source_rows` returns."""
     return Reduction("fold the history into inserts", lambda scenario: folded_history(scenario, source_rows))

@@ -1,4 +1,4 @@
-"""Joins: one of the sides instead, or an easier kind."""
+"""Reductions of joins: one of the sides instead, or an easier kind."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ EASIER: Mapping[ir.JoinKind, tuple[ir.JoinKind, ...]] = {
     ir.JoinKind.SEMI: (ir.JoinKind.INNER,),
     ir.JoinKind.ANTI: (ir.JoinKind.SEMI,),
 }
+"""The kinds of join that may replace a kind."""
 
 
 def one_side(scenario: Scenario) -> Iterator[Scenario]:
-    """One side of a join instead of the join; see `standing_in` for what read the other side."""
+    """Yields candidates with one side of a join alone; see `standing_in` for what read the other side."""
     for site, select in blocks(scenario):
         for smaller in with_one_side(select, site.catalog):
             yield site.put(smaller)
 
 
 def with_one_side(select: ir.Select, catalog: Catalog) -> Iterator[ir.Select]:
-    """A block with one side of one of its joins instead of the join."""
+    """Yields a block with one side of one of its joins instead of the join."""
     for join in relations_of(select.source):
         if isinstance(join, ir.Join):
             for side, removed in ((join.left, join.right), (join.right, join.left)):
@@ -45,9 +46,10 @@ def with_one_side(select: ir.Select, catalog: Catalog) -> Iterator[ir.Select]:
 
 
 def equal_branches(scenario: Scenario) -> Iterator[Scenario]:
-    """One branch of a set operation in place of every branch, whole or with one side of one of its joins.
+    """Yields candidates with one branch of a set operation in place of every branch.
 
-    A failure that needs equal branches can shrink in no other way.
+    The branch is whole, or has one side of one of its joins. A failure that needs equal branches can shrink
+    in no other way.
     """
     for site in queries(scenario):
         if isinstance(site.node, ir.SetOperation):
@@ -59,10 +61,10 @@ def equal_branches(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def standing_in(removed: Scope, scope: Scope, on: ir.Expr | None) -> dict[tuple[str, str], ir.Expr]:
-    """For every column of a removed relation an expression over the columns that are still in scope.
+    """Returns for every column of a removed relation an expression over the columns that stay in scope.
 
-    It is the column that the join equated with it; else the column of that name and type, or the first of
-    the type; else a literal.
+    It is the column that the join equated with it; else the column of that name and type, or the first of the
+    type; else a literal.
     """
     equated = _equated(on)
     mapping: dict[tuple[str, str], ir.Expr] = {}
@@ -88,7 +90,10 @@ def _equated(on: ir.Expr | None) -> dict[tuple[str, str], ir.ColumnRef]:
 
 
 def similar(name: str, type_: SqlType, scope: Scope) -> ir.ColumnRef | None:
-    """A column to read instead of one of that name and type; none for DOUBLE, whose sums may not be exact."""
+    """Returns a column to read instead of one of that name and type; None: the scope has none.
+
+    Instead of a DOUBLE only one of the same name is read, since sums of others may not be exact.
+    """
     if type_.kind is Kind.DOUBLE:
         candidates = [(alias, name) for alias, columns in scope.items() if columns.get(name) == type_]
     else:
@@ -98,7 +103,7 @@ def similar(name: str, type_: SqlType, scope: Scope) -> ir.ColumnRef | None:
 
 
 def easier_kind(scenario: Scenario) -> Iterator[Scenario]:
-    """INNER instead of an outer join, LEFT instead of FULL; a mirrored LEFT instead of RIGHT."""
+    """Yields candidates with INNER for an outer join, LEFT for FULL, or a mirrored LEFT for RIGHT."""
     for site, _ in blocks(scenario):
         for relation in relations(site):
             if isinstance(relation.node, ir.Join):

@@ -1,4 +1,4 @@
-"""Nearer to the base tables: sub-selects, CTEs, views and upstream dynamic tables by what is below them."""
+"""Reductions of what is read: instead of sub-selects, CTEs, views and upstream tables, what is below them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workload.scope import relation_scope
 
 
 def inner_query(scenario: Scenario) -> Iterator[Scenario]:
-    """A query inside a definition instead of the whole: a sub-select, a CTE, a branch."""
+    """Yields candidates with a query inside a definition in its place: a sub-select, a CTE, a branch."""
     for site in definition_queries(scenario):
         parts = [part.node for part in nested(site)][1:]
         for part in dict.fromkeys(parts):
@@ -26,7 +26,7 @@ def inner_query(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _under_names(query: ir.Query, like: ir.Query) -> ir.Query:
-    """The query with its outputs named as another query's, so that readers of that one can read it."""
+    """Returns the query with its outputs named as another query's, so that it can be read in its place."""
     if not isinstance(query, ir.Select):
         return query
     outputs = first_block(like).items
@@ -37,7 +37,7 @@ def _under_names(query: ir.Query, like: ir.Query) -> ir.Query:
 
 
 def fewer_branches(scenario: Scenario) -> Iterator[Scenario]:
-    """One branch of a set operation instead of all; then all but one of the branches."""
+    """Yields candidates with one branch of a set operation instead of all; then with one branch less."""
     for site in queries(scenario):
         if isinstance(site.node, ir.SetOperation):
             branches = site.node.branches
@@ -51,7 +51,7 @@ def fewer_branches(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def simpler_limits(scenario: Scenario) -> Iterator[Scenario]:
-    """All rows instead of the first; no OFFSET; the first row alone; ascending keys."""
+    """Yields candidates with all rows, no OFFSET, the first row alone, or ascending keys."""
     for site in queries(scenario):
         if not isinstance(site.node, ir.Limited):
             continue
@@ -68,7 +68,7 @@ def simpler_limits(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def inline_ctes(scenario: Scenario) -> Iterator[Scenario]:
-    """The body of a WITH alone, every CTE a sub-select where it is read."""
+    """Yields candidates with the body of a WITH alone, every CTE a sub-select where it is read."""
     for site in queries(scenario):
         if isinstance(site.node, ir.With):
             query = site.node.body
@@ -78,7 +78,7 @@ def inline_ctes(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def expanded(query: ir.Query, name: str, by: ir.Query) -> ir.Query:
-    """The query reading another as a sub-select instead of a relation by name."""
+    """Returns the query with another one as a sub-select instead of the relation of a name."""
 
     def change(node: ir.Node) -> ir.Node | None:
         return ir.Derived(by, node.alias) if isinstance(node, ir.Named) and node.name == name else None
@@ -87,7 +87,7 @@ def expanded(query: ir.Query, name: str, by: ir.Query) -> ir.Query:
 
 
 def inline_upstream(scenario: Scenario) -> Iterator[Scenario]:
-    """A view or dynamic table as a sub-select of its readers, and no longer a definition.
+    """Yields candidates with a view or dynamic table as a sub-select of its readers, no longer a definition.
 
     Its refreshes are dropped, or become a reader's.
     """
@@ -106,7 +106,7 @@ def inline_upstream(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _refreshing_reader(inlined: Scenario, scenario: Scenario, upstream: Definition) -> Scenario:
-    """Refreshes of a reader instead of those of its upstream."""
+    """Returns the scenario with refreshes of a reader instead of those of its upstream."""
     readers = [table.name for table in scenario.dynamic_tables if upstream.name in names_read(table.query)]
     steps = tuple(
         replace(step, table=readers[-1])
@@ -118,7 +118,7 @@ def _refreshing_reader(inlined: Scenario, scenario: Scenario, upstream: Definiti
 
 
 def bypass_upstream(scenario: Scenario) -> Iterator[Scenario]:
-    """A view or dynamic table replaced, wherever it is read, by a relation that it reads, and dropped."""
+    """Yields candidates where a relation that a definition reads replaces it, wherever it is read."""
     read = {name for definition in scenario.definitions for name in names_read(definition.query)}
     for definition in reversed(scenario.definitions):
         if definition.name in read:
@@ -130,7 +130,7 @@ def bypass_upstream(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _block_reading(scenario: Scenario, number: int, upstream: Definition, below: str) -> Scenario:
-    """The scenario with the block of that number reading a relation instead of an upstream that reads it."""
+    """Returns the scenario whose block `number` reads `below` instead of an upstream that reads `below`."""
     while True:
         site, select = next(islice(blocks(scenario), number, None))
         sources = (
@@ -143,10 +143,10 @@ def _block_reading(scenario: Scenario, number: int, upstream: Definition, below:
 
 
 def read_below(scenario: Scenario) -> Iterator[Scenario]:
-    """A relation that a sub-select, view or dynamic table reads, in place of that one, for one reader.
+    """Yields candidates where one reader reads what a sub-select, view or dynamic table reads, in its place.
 
-    Columns of the replaced relation become the column that they pass through, else one of the same type,
-    else a literal.
+    Columns of the replaced relation become the column that they pass through, else one of the same type, else
+    a literal.
     """
     below = {definition.name: definition.query for definition in scenario.definitions}
     for site, select in blocks(scenario):
@@ -172,7 +172,7 @@ def _instead(
 def _reading(
     site: Site[ir.Query], select: ir.Select, relation: ir.Named | ir.Derived, query: ir.Query, name: str
 ) -> Scenario:
-    """The block with a relation by name instead of one that stands for a query."""
+    """Returns the block with a relation by name instead of one that stands for a query."""
     new = ir.Named(name, relation.alias)
     scope = relation_scope(new, site.catalog)
     mapping = standing_in(relation_scope(relation, site.catalog), scope, None)
@@ -182,7 +182,7 @@ def _reading(
 
 
 def _passed(query: ir.Query, new: ir.Named) -> dict[tuple[str, str], ir.Expr]:
-    """The outputs of a query that are columns of a relation it reads."""
+    """Returns the outputs of a query that are columns of a relation it reads."""
     mapping: dict[tuple[str, str], ir.Expr] = {}
     if isinstance(query, ir.Select):
         aliases = {
@@ -201,7 +201,7 @@ def _without_unread(scenario: Scenario, name: str) -> Scenario:
 
 
 def merge_derived(scenario: Scenario) -> Iterator[Scenario]:
-    """A sub-select without grouping and DISTINCT as part of the block that reads it."""
+    """Yields candidates with a sub-select, if not grouped, as a part of the block that reads it."""
     for site, select in blocks(scenario):
         for place in relations(site):
             match place.node:
@@ -217,17 +217,17 @@ def merge_derived(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _with_fresh_aliases(inner: ir.Select, outer: ir.Select) -> ir.Select:
-    """The inner block with aliases that the outer one has not."""
-    taken = {r.alias for r in relations_of(outer.source) if not isinstance(r, ir.Join)}
+    """Returns the inner block with aliases that the outer one does not have."""
+    used = {r.alias for r in relations_of(outer.source) if not isinstance(r, ir.Join)}
     aliases = [r.alias for r in relations_of(inner.source) if not isinstance(r, ir.Join)]
     fresh: dict[str, str] = {}
     number = 0
     for alias in aliases:
         new = alias
-        while new in taken:
+        while new in used:
             number += 1
             new = f"u{number}"
-        taken.add(new)
+        used.add(new)
         fresh[alias] = new
 
     def renamed(node: ir.Node) -> ir.Node | None:

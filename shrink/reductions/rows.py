@@ -1,4 +1,4 @@
-"""Fewer rows, and simpler values in them."""
+"""Reductions of literal rows: fewer of them, and simpler values in them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workload.schema import Table
 from workload.types import Row, SqlType, Value, fits
 
 Spot = tuple[int, int, int]
-"""The place of a literal row: number of the step, of the statement in it, of the row in that."""
+"""The place of a literal row: the number of the step, of the statement in it, and of the row in that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class LiteralRow:
 
 
 def literal_rows(scenario: Scenario) -> list[LiteralRow]:
-    """The literal rows of all statements, in order."""
+    """Returns the literal rows of all statements, in order."""
     tables = {table.name: table for table in scenario.tables}
     return [
         LiteralRow((number, position, i), tables[statement.table], row)
@@ -41,7 +41,7 @@ def literal_rows(scenario: Scenario) -> list[LiteralRow]:
 
 
 def with_rows(scenario: Scenario, new: Mapping[Spot, Row | None]) -> Scenario:
-    """The scenario with other rows at some spots; None drops a row."""
+    """Returns the scenario with other rows at some spots; None drops a row."""
 
     def changed(number: int, position: int, statement: Dml) -> tuple[Dml, ...]:
         if not isinstance(statement, WithRows):
@@ -53,13 +53,13 @@ def with_rows(scenario: Scenario, new: Mapping[Spot, Row | None]) -> Scenario:
 
 
 def drop_rows(scenario: Scenario) -> Iterator[Scenario]:
-    """Without many rows, then without single ones."""
+    """Yields candidates without many rows, then without single ones."""
     for spots in chunks([literal_row.spot for literal_row in literal_rows(scenario)]):
         yield with_rows(scenario, dict.fromkeys(spots))
 
 
 def simplify_columns(scenario: Scenario) -> Iterator[Scenario]:
-    """One and the same simplest value in all rows of a column."""
+    """Yields candidates with one and the same simplest value in all rows of a column."""
     rows = literal_rows(scenario)
     for table in scenario.tables:
         for position, column in enumerate(table.columns):
@@ -69,7 +69,7 @@ def simplify_columns(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def rename_values(scenario: Scenario) -> Iterator[Scenario]:
-    """A value that is not simple becomes a simple one everywhere, in rows and in literals."""
+    """Yields candidates with a simple value in place of another one everywhere, in rows and in literals."""
     types = {column.type for table in scenario.tables for column in table.columns}
     for type_ in sorted(types, key=str):
         used = _values(scenario, type_)
@@ -81,7 +81,7 @@ def rename_values(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _values(scenario: Scenario, type_: SqlType) -> dict[str, Value]:
-    """The values of a type in rows and literals, by their text."""
+    """Returns the values of a type in rows and literals, by their text."""
     values: dict[str, Value] = {}
     for literal_row in literal_rows(scenario):
         for value, column in zip(literal_row.row, literal_row.table.columns, strict=True):
@@ -95,6 +95,7 @@ def _values(scenario: Scenario, type_: SqlType) -> dict[str, Value]:
 
 
 def _renamed(scenario: Scenario, type_: SqlType, text: str, new: Value) -> Scenario:
+    """Returns the scenario with a new value in place of the one with that text, in rows and in literals."""
     changed = {
         r.spot: tuple(
             new if column.type == type_ and repr(value) == text else value
@@ -114,7 +115,7 @@ def _renamed(scenario: Scenario, type_: SqlType, text: str, new: Value) -> Scena
 
 
 def simplify_values(scenario: Scenario) -> Iterator[Scenario]:
-    """A simpler value in one row, or the value of another row in the same column."""
+    """Yields candidates with a simpler value in one row, or the value of another row in the same column."""
     rows = literal_rows(scenario)
     for r in rows:
         for position, column in enumerate(r.table.columns):
@@ -124,13 +125,15 @@ def simplify_values(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _options(value: Value, type_: SqlType, others: list[Value]) -> tuple[Value, ...]:
-    """Simpler values, those that other rows have first, and no more than three."""
-    known = {repr(other) for other in others}
+    """Returns at most three simpler values, those that other rows have first."""
+    in_other_rows = {repr(other) for other in others}
     better = {repr(option): option for option in simpler(value, type_)}
     better.update(
         {repr(o): o for o in others if repr(o) != repr(value) and rank(o, type_) <= rank(value, type_)}
     )
-    ordered = sorted(better.values(), key=lambda option: (repr(option) not in known, rank(option, type_)))
+    ordered = sorted(
+        better.values(), key=lambda option: (repr(option) not in in_other_rows, rank(option, type_))
+    )
     return tuple(ordered[:3])
 
 

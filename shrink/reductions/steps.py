@@ -1,4 +1,4 @@
-"""A shorter history: fewer steps and statements, tables created later, transactions united."""
+"""Reductions of the history: fewer steps and statements, tables created later, transactions united."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from workload.scenario import Commit, Create, Drop, Meanwhile, Read, Redefine, R
 
 
 def cut_tail(scenario: Scenario) -> Iterator[Scenario]:
-    """The scenario up to one of its creations and refreshes, the shortest first."""
+    """Yields the scenario up to one of its creations and refreshes, the shortest first."""
     for number, step in enumerate(scenario.steps[:-1]):
         if not isinstance(step, Commit):
             yield replace(scenario, steps=scenario.steps[: number + 1])
 
 
 def drop_refreshes(scenario: Scenario) -> Iterator[Scenario]:
-    """Without many refreshes, then without single ones; the next refresh then covers a longer interval."""
+    """Yields candidates without many refreshes, then without single ones: longer intervals."""
     refreshes = [number for number, step in enumerate(scenario.steps) if isinstance(step, Refresh)]
     yield _without(scenario, frozenset(refreshes[:-1]))
     yield from (_without(scenario, chunk) for chunk in chunks(refreshes))
 
 
 def create_later(scenario: Scenario) -> Iterator[Scenario]:
-    """All definitions created at the place of a later refresh, without the refreshes before; latest first.
+    """Yields candidates with all definitions created at the place of a later refresh, the latest first.
 
-    The commits up to that place become history before the initialization. They take the earliest of the
-    times of the replaced steps, and RESTORE statements follow them.
+    The refreshes before that place go. The commits up to it become history before the initialization. They
+    take the earliest of the times of the replaced steps, and RESTORE statements follow them.
     """
     creates = [step for step in scenario.steps if isinstance(step, Create)]
     for number, step in reversed(list(enumerate(scenario.steps))):
@@ -44,7 +44,7 @@ def create_later(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _retimed(scenario: Scenario, first: tuple[Step, ...], count: int) -> Scenario:
-    """The steps `first` in place of the first `count` steps, at the first and the last of their times."""
+    """Returns the scenario with `first` for the first `count` steps, at the first and last of their times."""
     times = [step.at for step in scenario.steps[:count]]
     creates = sum(isinstance(step, Create) for step in first)
     ats = times[: len(first) - creates] + times[len(times) - creates :]
@@ -60,13 +60,13 @@ def _retimed(scenario: Scenario, first: tuple[Step, ...], count: int) -> Scenari
 
 
 def drop_steps(scenario: Scenario) -> Iterator[Scenario]:
-    """Without many commits and refreshes, then without single ones."""
+    """Yields candidates without many commits and refreshes, then without single ones."""
     droppable = [number for number, step in enumerate(scenario.steps) if not isinstance(step, Create)]
     yield from (_without(scenario, chunk) for chunk in chunks(droppable))
 
 
 def read_less(scenario: Scenario) -> Iterator[Scenario]:
-    """Each read with one table less."""
+    """Yields candidates with one read of one table less."""
     for number, step in enumerate(scenario.steps):
         if isinstance(step, Read) and len(step.tables) > 1:
             for position in range(len(step.tables)):
@@ -75,7 +75,7 @@ def read_less(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def drop_statements(scenario: Scenario) -> Iterator[Scenario]:
-    """Without many statements, then without single ones."""
+    """Yields candidates without many statements, then without single ones."""
     places = [
         (number, position)
         for number, step in enumerate(scenario.steps)
@@ -90,7 +90,7 @@ def _without_statements(scenario: Scenario, places: frozenset[tuple[int, int]]) 
 
 
 def unite_commits(scenario: Scenario) -> Iterator[Scenario]:
-    """Neighbouring transactions as one, all of them and then pairs; the later time holds for both."""
+    """Yields candidates with neighbouring transactions as one, all and then pairs, at the later time."""
     united: list[Step] = []
     for step in scenario.steps:
         if isinstance(step, Commit) and united and isinstance(united[-1], Commit):
@@ -104,7 +104,7 @@ def unite_commits(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def refresh_to_now(scenario: Scenario) -> Iterator[Scenario]:
-    """Refreshes to the time at which they are issued: all, then one by one."""
+    """Yields candidates with refreshes to the time at which they are issued: all, then one by one."""
     now = {n: replace(s, timestamp=s.at) for n, s in enumerate(scenario.steps) if isinstance(s, Refresh)}
     yield replace(scenario, steps=tuple(now.get(number, step) for number, step in enumerate(scenario.steps)))
     for number, refresh in now.items():
@@ -112,7 +112,7 @@ def refresh_to_now(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def calm(scenario: Scenario) -> Iterator[Scenario]:
-    """Nothing beside the refreshes: no other process, no kill, no ROLLBACK, first in all steps."""
+    """Yields candidates with nothing beside refreshes: no other process, no kill, no ROLLBACK."""
     quiet = dict(enumerate(map(_quiet, scenario.steps)))
     if tuple(quiet.values()) == scenario.steps:
         return
@@ -123,6 +123,7 @@ def calm(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _quiet(step: Step) -> Step:
+    """Returns a step without what happens beside it."""
     match step:
         case Commit():
             return replace(step, meanwhile=None, rolled_back=False)
@@ -133,16 +134,16 @@ def _quiet(step: Step) -> Step:
 
 
 def simpler_processes(scenario: Scenario) -> Iterator[Scenario]:
-    """Other processes that do less: no wrong clock, no abandoned transaction, earlier calls."""
+    """Yields candidates whose other processes do less: no wrong clock, nothing abandoned, earlier calls."""
     for number, step in enumerate(scenario.steps):
         match step:
-            case Commit(meanwhile=Meanwhile() as known):
+            case Commit(meanwhile=Meanwhile() as meanwhile):
                 for simpler in (
-                    replace(known, abandoned=False),
-                    replace(known, foreign=False),
-                    replace(known, clock=0),
-                    replace(known, first=1, last=1),
-                    replace(known, first=known.last),
+                    replace(meanwhile, abandoned=False),
+                    replace(meanwhile, foreign=False),
+                    replace(meanwhile, clock=0),
+                    replace(meanwhile, first=1, last=1),
+                    replace(meanwhile, first=meanwhile.last),
                 ):
                     commit = replace(step, meanwhile=simpler)
                     yield replace(scenario, steps=put_at(scenario.steps, number, commit))

@@ -1,4 +1,4 @@
-"""Fewer base tables and columns, in the schema, in rows and in statements."""
+"""Reductions of base tables: fewer tables and columns, in the schema, in rows and in statements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from workload.schema import Table
 
 
 def drop_tables(scenario: Scenario) -> Iterator[Scenario]:
-    """Without the tables that no definition reads: all of them, then single ones."""
+    """Yields candidates without the tables that no definition reads: all of them, then single ones."""
     read = {name for definition in scenario.definitions for name in names_read(definition.query)}
     unread = [table.name for table in scenario.tables if table.name not in read]
     if unread:
@@ -35,13 +35,13 @@ def drop_tables(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def without_tables(scenario: Scenario, names: frozenset[str]) -> Scenario:
-    """The scenario without some tables and the statements on them."""
+    """Returns the scenario without some tables and the statements on them."""
     smaller = with_statements(scenario, lambda _n, _p, s: () if s.table in names else (s,))
     return replace(smaller, tables=tuple(table for table in scenario.tables if table.name not in names))
 
 
 def drop_columns(scenario: Scenario) -> Iterator[Scenario]:
-    """Without all columns that nothing reads, then without single ones."""
+    """Yields candidates without all columns that nothing reads, then without single ones."""
     unread = [
         (table.name, column.name)
         for table in scenario.tables
@@ -60,7 +60,7 @@ def drop_columns(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def without_column(scenario: Scenario, table: Table, column: str, instead: str = "") -> Scenario:
-    """The scenario without a column; statements that read it read the column `instead`, if there is one."""
+    """Returns the scenario without a column; statements that read it read the column `instead`, if given."""
     position = table.position(column)
     reference = ColumnRef(table.name, instead, table.columns[position].type)
     change = by_column({(table.name, column): reference} if instead else {})
@@ -90,7 +90,7 @@ def _without_value(statement: Dml, position: int, column: str, change: Change) -
 
 
 def merge_columns(scenario: Scenario) -> Iterator[Scenario]:
-    """Without a column; queries and statements read an earlier column of the same type instead."""
+    """Yields candidates without a column; queries and statements read an earlier one of the type instead."""
     for table in scenario.tables:
         for position, column in reversed(list(enumerate(table.columns))):
             twin = next((c.name for c in table.columns[:position] if c.type == column.type), None)
@@ -100,7 +100,7 @@ def merge_columns(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def reading(scenario: Scenario, name: str, columns: Mapping[str, str]) -> Scenario:
-    """The scenario with every query reading other columns of a relation; `columns`: old name -> new name.
+    """Returns the scenario whose queries read other columns of a relation; `columns`: old name -> new name.
 
     The relation need not have the new columns yet.
     """
@@ -126,7 +126,7 @@ def reading(scenario: Scenario, name: str, columns: Mapping[str, str]) -> Scenar
 
 
 def merge_tables(scenario: Scenario) -> Iterator[Scenario]:
-    """A table of the same types instead of another: what has two inputs may be left with one."""
+    """Yields candidates with a table instead of another of the same types: two inputs may become one."""
     for old in reversed(scenario.tables):
         for new in scenario.tables:
             if new != old and [c.type for c in new.columns] == [c.type for c in old.columns]:
@@ -151,13 +151,14 @@ def _merged(scenario: Scenario, old: Table, new: Table) -> Scenario:
 
 
 def _step(step: Step, old: str, new: str) -> Step:
+    """Returns a read of the new table instead of the old one; other steps as they are."""
     if not isinstance(step, Read):
         return step
     return replace(step, tables=tuple(dict.fromkeys(new if table == old else table for table in step.tables)))
 
 
 def _moved(statement: Dml, table: str, columns: Mapping[str, str]) -> Dml:
-    """The statement on another table whose columns have other names, old name -> new name."""
+    """Returns the statement on another table whose columns have other names, old name -> new name."""
 
     def renamed(node: Node) -> Node | None:
         if isinstance(node, ColumnRef) and node.relation == statement.table:
@@ -183,3 +184,4 @@ REDUCTIONS = (
 DETAILS = (Reduction("merge columns of one type", merge_columns),)
 
 MERGES = (Reduction("merge tables", merge_tables),)
+"""Tried later than the other reductions of tables (`shrink.registry`)."""

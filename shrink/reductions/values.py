@@ -30,11 +30,13 @@ SIMPLE: Mapping[Kind, Sequence[Value]] = {
 """The values that are easiest to read, simplest first."""
 
 NULL_RANK = 4
+"""NULL comes after all simple values of a type, of which there are four at most."""
 OTHER_RANK = 6
+"""Of a short value that is none of these; longer ones rank higher."""
 
 
 def rank(value: Value, type_: SqlType) -> int:
-    """How complicated a value is: 0 for the simplest one of its type, more for others.
+    """Returns how complicated a value is: 0 for the simplest one of its type, more for others.
 
     NULL ranks after the simple values, so a NULL in a shrunk scenario is needed for the failure.
     """
@@ -48,13 +50,13 @@ def rank(value: Value, type_: SqlType) -> int:
 
 
 def simpler(value: Value, type_: SqlType) -> tuple[Value, ...]:
-    """The values of lower rank, simplest first, that fit the type."""
+    """Returns the values of lower rank, simplest first, that fit the type."""
     limit = rank(value, type_)
     options: tuple[Value, ...] = (*SIMPLE[type_.kind], None)
     return tuple(option for option in options if rank(option, type_) < limit and fits(option, type_))
 
 
 def simplest(type_: SqlType) -> Literal:
-    """The simplest literal of a type."""
+    """Returns the simplest literal of a type."""
     first = next((value for value in SIMPLE[type_.kind] if fits(value, type_)), None)
     return Literal(first, type_)

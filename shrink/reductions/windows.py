@@ -1,4 +1,4 @@
-"""Simpler window functions and grouping sets."""
+"""Reductions of window functions and grouping sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workload.types import INT
 
 
 def simplify_windows(scenario: Scenario) -> Iterator[Scenario]:
-    """A column of the type instead of a window function; RANK; fewer keys; no frame, or a smaller one."""
+    """Yields candidates with an argument of the type for a window function, or with a simpler function."""
     for place in expressions(scenario):
         window = place.site.node
         if isinstance(window, ir.Window):
@@ -26,7 +26,7 @@ def simplify_windows(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def simpler_windows(window: ir.Window) -> Iterator[ir.Window]:
-    """The window functions of the same type that are simpler, simplest first."""
+    """Yields the window functions of the same type that are simpler, simplest first."""
     if window.type == INT and window.function is not ir.WindowFunction.RANK and window.order:
         yield replace(window, function=ir.WindowFunction.RANK, args=(), frame=None, ignores_nulls=False)
     match window.function:
@@ -50,7 +50,7 @@ def simpler_windows(window: ir.Window) -> Iterator[ir.Window]:
 
 
 def smaller_frames(frame: ir.Frame) -> Iterator[ir.Frame]:
-    """The frames with an end at the current row, or nearer to it."""
+    """Yields the frames with an end at the current row, or nearer to it."""
     if frame.start:
         yield from (replace(frame, start=nearer) for nearer in _nearer(frame.start))
     if frame.end:
@@ -64,7 +64,7 @@ def _nearer(distance: int) -> Iterator[int]:
 
 
 def simplify_sets(scenario: Scenario) -> Iterator[Scenario]:
-    """A plain grouping instead of grouping sets; single rows; fewer sets; fewer keys."""
+    """Yields candidates with single rows or a plain grouping for grouping sets, or with a set less."""
     for site, select in blocks(scenario):
         if select.sets is None or select.group_by is None:
             continue
@@ -76,7 +76,7 @@ def simplify_sets(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def without_unnamed(select: ir.Select) -> ir.Select:
-    """The block without the keys that no grouping set names; an output that shows one shows NULL instead."""
+    """Returns the block without keys that no grouping set names; an output that shows one becomes NULL."""
     keys = select.group_by or ()
     named = sorted({place for places in select.sets or () for place in places})
     gone = {keys[place] for place in range(len(keys)) if place not in named}

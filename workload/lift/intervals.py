@@ -24,7 +24,7 @@ class Interval:
 
 
 def intervals(scenario: Scenario) -> tuple[Interval, ...]:
-    """Every interval that a dynamic table of the scenario is refreshed over, each once, in time order.
+    """Returns every interval over which a dynamic table is refreshed, each once, in time order.
 
     A table that is initialized and never refreshed has an interval that ends where it starts.
     """
@@ -42,7 +42,7 @@ def intervals(scenario: Scenario) -> tuple[Interval, ...]:
 def single_interval(
     scenario: Scenario, interval: Interval, rows_at: RowsAt, commits: int | None = None
 ) -> Scenario:
-    """A scenario that creates every table at the interval's start and refreshes it once, to its end.
+    """Returns a scenario that creates every table at the interval's start and refreshes it once, to its end.
 
     `commits`: the number of transactions after the first one; missing ones are added empty at the end, so
     that all intervals have the same number of steps. RESTORE becomes an overwrite: the rows are the same,
@@ -68,7 +68,7 @@ def single_interval(
 
 
 def interval_worlds(scenario: Scenario, rows_at: RowsAt) -> Mapping[Interval, Scenario]:
-    """One scenario for each interval, all of one shape."""
+    """Returns one scenario for each interval, all of one shape."""
     all_intervals = intervals(scenario)
     times = [step.at for step in scenario.steps if isinstance(step, Commit)]
     longest = max((sum(i.start < at <= i.end for at in times) for i in all_intervals), default=0)

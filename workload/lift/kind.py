@@ -1,4 +1,4 @@
-"""What the worlds of a lifted scenario are."""
+"""Which worlds run together as one ordinary scenario: the values of the option of lifting."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from enum import StrEnum
 
 
 class Lifting(StrEnum):
-    """How many worlds run as one ordinary scenario."""
+    """Which worlds run together as one ordinary scenario; see `workload.lift`."""
 
     NONE = "none"
-    """Each scenario runs as it is."""
+    """No lifting: each scenario runs as it is."""
     INTERVALS = "intervals"
     """The worlds are the scenario's refresh intervals, each from new tables: one refresh serves them all."""
     DATABASES = "databases"

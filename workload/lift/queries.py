@@ -27,7 +27,7 @@ INPUTS = "inputs"
 
 
 def lifted_query(query: ir.Query) -> ir.Query:
-    """The query with `WORLD` as its last column; each relation that it names is lifted too.
+    """Returns the query with `WORLD` as its last column, over relations that have this column, too.
 
     How worlds stay apart: a join compares them (a cross join becomes an inner one), a full join takes the
     world of the side that is not NULL, a group, a window and a distinct row belong to one world, and set
@@ -54,13 +54,13 @@ def _select(select: ir.Select) -> ir.Select:
     select = _windows_of_one_world(select, world)
     items = (*select.items, ir.Item(world, WORLD.name))
     keys = None if select.group_by is None else (*select.group_by, world)
-    last = len(select.group_by or ())
-    sets = None if select.sets is None else tuple((*places, last) for places in select.sets)
+    place_of_world = len(select.group_by or ())
+    sets = None if select.sets is None else tuple((*places, place_of_world) for places in select.sets)
     return replace(select, items=items, source=source, group_by=keys, sets=sets)
 
 
 def _windows_of_one_world(select: ir.Select, world: ir.Expr) -> ir.Select:
-    """The block with windows that end where a world ends."""
+    """Returns the block with the world as a key of each window's partition."""
 
     def within(node: ir.Node) -> ir.Node | None:
         return replace(node, partition=(*node.partition, world)) if isinstance(node, ir.Window) else None
@@ -71,7 +71,7 @@ def _windows_of_one_world(select: ir.Select, world: ir.Expr) -> ir.Select:
 
 
 def _relation(relation: ir.Relation) -> tuple[ir.Relation, ir.Expr]:
-    """The relation lifted, and the expression of its world, never NULL."""
+    """Returns the relation lifted, and the expression of its world, which is never NULL."""
     match relation:
         case ir.Named(_, alias):
             return relation, ir.ColumnRef(alias, WORLD.name, INT)
@@ -81,14 +81,14 @@ def _relation(relation: ir.Relation) -> tuple[ir.Relation, ir.Expr]:
             rows, world = _relation(inner)
             return replace(relation, relation=rows), world
         case ir.Join(kind, left, right, on):
-            lifted_left, of_left = _relation(left)
-            lifted_right, of_right = _relation(right)
-            one_world = ir.Call("eq", (of_left, of_right), BOOLEAN)
+            lifted_left, left_world = _relation(left)
+            lifted_right, right_world = _relation(right)
+            one_world = ir.Call("eq", (left_world, right_world), BOOLEAN)
             condition = one_world if on is None else ir.Call("and", (one_world, on), BOOLEAN)
             joined = ir.Join(
                 ir.JoinKind.INNER if kind is ir.JoinKind.CROSS else kind, lifted_left, lifted_right, condition
             )
-            return joined, _world_of_join(kind, of_left, of_right)
+            return joined, _world_of_join(kind, left_world, right_world)
         case _:
             assert_never(relation)
 
@@ -106,7 +106,7 @@ def _world_of_join(kind: ir.JoinKind, left: ir.Expr, right: ir.Expr) -> ir.Expr:
 
 
 def _of_all_rows(select: ir.Select, world: ir.Expr) -> ir.Select:
-    """An aggregate over all rows, lifted: `WORLDS` left-joined with its input, grouped by world.
+    """Returns an aggregate over all rows, lifted: `WORLDS` left-joined with its input, grouped by world.
 
     Arguments are computed below the join: above it, the padded row of a world without rows would give
     coalesce(x, 0) a value.
@@ -118,13 +118,15 @@ def _of_all_rows(select: ir.Select, world: ir.Expr) -> ir.Select:
 
     def below_join(arg: ir.Expr) -> ir.Expr:
         name = names.setdefault(repr(arg), f"a{len(inputs)}")
+        # Equal arguments share one input: it is added only where `setdefault` has added its name.
         if len(names) > len(inputs):
             inputs.append(ir.Item(arg, name))
         return ir.ColumnRef(INPUTS, name, arg.type)
 
-    def over_pads(node: ir.Node) -> ir.Node | None:
+    def without_pads(node: ir.Node) -> ir.Node | None:
         match node:
             case ir.Aggregate(ir.AggregateFunction.COUNT_STAR, _, _, type_):
+                # The padded row of a world without rows is a row, but its world is NULL.
                 return ir.Aggregate(ir.AggregateFunction.COUNT, present, False, type_)
             case ir.Aggregate(_, arg, _, _, extra):
                 assert arg is not None
@@ -135,9 +137,9 @@ def _of_all_rows(select: ir.Select, world: ir.Expr) -> ir.Select:
             case _:
                 return None
 
-    items = tuple(changed(item, over_pads) for item in select.items)
-    having = None if select.having is None else changed(select.having, over_pads)
-    qualify = None if select.qualify is None else changed(select.qualify, over_pads)
+    items = tuple(changed(item, without_pads) for item in select.items)
+    having = None if select.having is None else changed(select.having, without_pads)
+    qualify = None if select.qualify is None else changed(select.qualify, without_pads)
     below = ir.Select((*inputs, ir.Item(world, WORLD.name)), select.source, select.where)
     join = ir.Join(
         ir.JoinKind.LEFT,

@@ -1,4 +1,4 @@
-"""Scenarios of one shape over different data, as one scenario."""
+"""Worlds of one shape over different data, lifted into one scenario."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Unliftable:
     reason: str
 
 
-class _Apart(Exception):
+class _CannotLift(Exception):
     """Raised for worlds that one scenario cannot hold; its text is the reason."""
 
 
 def lift(worlds: Sequence[Scenario]) -> Scenario | Unliftable:
-    """One scenario that runs all worlds; world i has the number i in column `WORLD`.
+    """Returns one scenario that runs all worlds; world i has the number i in column `WORLD`.
 
     The worlds share tables, definitions, and steps but for the statements of their commits. A statement that
     is the same in all worlds but for its literal rows stays one statement.
@@ -41,35 +41,35 @@ def lift(worlds: Sequence[Scenario]) -> Scenario | Unliftable:
         tables = tuple(replace(table, columns=(*table.columns, WORLD)) for table in first.tables)
         if any(WORLDS.name in names_read(definition.query) for definition in definitions):
             tables, steps = (*tables, WORLDS), _with_worlds(steps, len(worlds))
-    except _Apart as reason:
+    except _CannotLift as reason:
         return Unliftable(str(reason))
     return Scenario(f"{first.name}/x{len(worlds)}", tables, definitions, steps, first.intents)
 
 
 def rows_of_world(rows: Iterable[Row], world: int) -> tuple[Row, ...]:
-    """A world's rows of a lifted relation, as the relation has them without lifting."""
+    """Returns the rows of a world in a lifted relation, as they are without lifting."""
     return tuple(row[:-1] for row in rows if row[-1] == world)
 
 
 def _check_names(scenario: Scenario) -> None:
     if WORLDS.name in {d.name for d in (*scenario.tables, *scenario.definitions)}:
-        raise _Apart(f"a relation is named {WORLDS.name}")
+        raise _CannotLift(f"a relation is named {WORLDS.name}")
     outputs = {item.name for d in scenario.definitions for block in blocks(d.query) for item in block.items}
     if WORLD.name in outputs | {column.name for table in scenario.tables for column in table.columns}:
-        raise _Apart(f"a column is named {WORLD.name}")
+        raise _CannotLift(f"a column is named {WORLD.name}")
 
 
 def _check_queries(scenario: Scenario) -> None:
     for definition in scenario.definitions:
         if any(isinstance(part, Limited) for part in walk(definition.query)):
-            raise _Apart(f"{definition.name}: the first rows of each world are no query with LIMIT")
+            raise _CannotLift(f"{definition.name}: the first rows of each world are no query with LIMIT")
 
 
 def _check_shape(first: Scenario, other: Scenario) -> None:
     if (other.tables, other.definitions) != (first.tables, first.definitions):
-        raise _Apart("the worlds have different tables or definitions")
+        raise _CannotLift("the worlds have different tables or definitions")
     if [_outline(step) for step in other.steps] != [_outline(step) for step in first.steps]:
-        raise _Apart("the worlds have different steps")
+        raise _CannotLift("the worlds have different steps")
 
 
 def _outline(step: Step) -> object:
@@ -83,24 +83,25 @@ def _step(number: int, worlds: Sequence[Scenario]) -> Step:
         return first
     transactions = [step.statements for step in steps if isinstance(step, Commit)]
     one_by_one = (
-        restricted
+        statement_of_world
         for world, statements in enumerate(transactions)
         for statement in statements
-        for restricted in _restricted(statement, world)
+        for statement_of_world in _for_one_world(statement, world)
     )
-    statements = _together(transactions) or tuple(one_by_one)
+    statements = _for_all_worlds(transactions) or tuple(one_by_one)
     inserts = all(isinstance(statement, dml.Insert) for statement in statements)
     meanwhile = first.meanwhile
+    # What is abandoned may be INSERTs only (`workload.wellformed`); a lifted OVERWRITE is a DELETE first.
     if meanwhile is not None and meanwhile.abandoned and not inserts:
         meanwhile = replace(meanwhile, abandoned=False)
     return replace(first, statements=statements, meanwhile=meanwhile)
 
 
-def _together(transactions: Sequence[tuple[dml.Dml, ...]]) -> tuple[dml.Dml, ...] | None:
-    """The transaction of all worlds, statement by statement; None if they differ in more than rows."""
+def _for_all_worlds(transactions: Sequence[tuple[dml.Dml, ...]]) -> tuple[dml.Dml, ...] | None:
+    """Returns the transaction of all worlds, statement by statement; None: they differ in more than rows."""
     if len({tuple(map(_without_rows, statements)) for statements in transactions}) > 1:
         return None
-    return tuple(_joined(same) for same in zip(*transactions, strict=True))
+    return tuple(_with_all_rows(same) for same in zip(*transactions, strict=True))
 
 
 def _without_rows(statement: dml.Dml) -> str:
@@ -108,7 +109,8 @@ def _without_rows(statement: dml.Dml) -> str:
     return repr(replace(statement, rows=()) if isinstance(statement, dml.WithRows) else statement)
 
 
-def _joined(statements: Sequence[dml.Dml]) -> dml.Dml:
+def _with_all_rows(statements: Sequence[dml.Dml]) -> dml.Dml:
+    """Returns one statement for the same statement of all worlds, with the rows of all of them."""
     first = statements[0]
     rows = tuple(
         (*row, world)
@@ -127,43 +129,44 @@ def _joined(statements: Sequence[dml.Dml]) -> dml.Dml:
             assert_never(first)
 
 
-def _restricted(statement: dml.Dml, world: int) -> tuple[dml.Dml, ...]:
-    """Statements that change the rows of one world only."""
+def _for_one_world(statement: dml.Dml, world: int) -> tuple[dml.Dml, ...]:
+    """Returns statements that change the rows of one world only."""
     table = statement.table
-    here = Call("eq", (ColumnRef(table, WORLD.name, INT), Literal(world, INT)), BOOLEAN)
+    in_world = Call("eq", (ColumnRef(table, WORLD.name, INT), Literal(world, INT)), BOOLEAN)
 
     def also(where: Expr | None) -> Expr:
-        return here if where is None else Call("and", (here, where), BOOLEAN)
+        return in_world if where is None else Call("and", (in_world, where), BOOLEAN)
 
-    def marked(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    def with_world(rows: tuple[Row, ...]) -> tuple[Row, ...]:
         return tuple((*row, world) for row in rows)
 
     match statement:
         case dml.Insert(_, rows):
-            return (dml.Insert(table, marked(rows)),)
+            return (dml.Insert(table, with_world(rows)),)
         case dml.Update(_, assignments, where):
             return (dml.Update(table, assignments, also(where)),)
         case dml.Delete(_, where):
             return (dml.Delete(table, also(where)),)
         case dml.Merge():
-            return (replace(statement, rows=marked(statement.rows), keys=(*statement.keys, WORLD.name)),)
+            return (replace(statement, rows=with_world(statement.rows), keys=(*statement.keys, WORLD.name)),)
         case dml.Truncate():
-            return (dml.Delete(table, here),)
+            return (dml.Delete(table, in_world),)
         case dml.Overwrite(_, rows):
-            return (dml.Delete(table, here), dml.Insert(table, marked(rows)))
+            return (dml.Delete(table, in_world), dml.Insert(table, with_world(rows)))
         case dml.Optimize():
             return (statement,)
         case dml.Restore() | dml.Replace():
-            raise _Apart(f"{type(statement).__name__.upper()} of {table} in some worlds only")
+            raise _CannotLift(f"{type(statement).__name__.upper()} of {table} in some worlds only")
         case _:
             assert_never(statement)
 
 
 def _with_worlds(steps: tuple[Step, ...], count: int) -> tuple[Step, ...]:
-    born = dml.Insert(WORLDS.name, tuple((world,) for world in range(count)))
+    """Returns the steps with an INSERT into `WORLDS`, one row for each world, before everything else."""
+    insert = dml.Insert(WORLDS.name, tuple((world,) for world in range(count)))
     first = steps[0]
     if isinstance(first, Commit):
-        return (replace(first, statements=(born, *first.statements)), *steps[1:])
+        return (replace(first, statements=(insert, *first.statements)), *steps[1:])
     if first.at == 0:
-        raise _Apart("there is no time before the first step for the table of all worlds")
-    return (Commit(first.at - 1, (born,)), *steps)
+        raise _CannotLift("there is no time before the first step for the table of all worlds")
+    return (Commit(first.at - 1, (insert,)), *steps)

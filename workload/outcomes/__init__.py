@@ -1,1 +1,1 @@
-"""What comes out: traces of runs, results of judging, and whether a run is a pass."""
+"""Results of runs: traces (`trace`), judgements and summaries (`results`), and verdicts (`run_verdict`)."""

@@ -1,10 +1,10 @@
-"""Whether something is a pass: the one word that exit statuses follow from."""
+"""The decision whether something is a pass; the exit status of a command follows from it alone."""
 
 from enum import Enum
 
 
 class Decision(Enum):
-    """Whether a run, or a stage of a gate, is a pass."""
+    """The decision about a run, or about a stage of a gate. UNDECIDED is no pass."""
 
     PASSED = "passed"
     FAILED = "failed"

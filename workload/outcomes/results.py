@@ -51,11 +51,11 @@ ENGINE_DIED = "the engine ended its process on this scenario, twice"
 """The message of a failure that takes the worker process with it, and so is not shrunk."""
 
 SPARK_VOTE = "the query on Spark"
-"""The name of the vote that is taken later, where those of a run do not show whose fault a difference is."""
+"""The name of Spark's own vote, taken later where the other votes do not show whose fault a difference is."""
 
 
 class DifferenceKind(Enum):
-    """How actual rows differ from expected ones."""
+    """The ways in which actual rows differ from expected ones."""
 
     SCHEMA = "schema"
     MISSING = "missing"
@@ -66,7 +66,7 @@ class DifferenceKind(Enum):
 
     @property
     def in_words(self) -> str:
-        """What happened to the rows; `duplicated` alone does not say that a copy may be missing, too."""
+        """The difference in words; `duplicated` alone does not say that a copy may be missing, too."""
         return "a wrong number of equal rows" if self is DifferenceKind.DUPLICATED else self.value
 
 
@@ -84,7 +84,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One failed check: where, what, and the evidence."""
+    """One failed check: where, what, and the evidence.
+
+    `votes`: what further evaluations of the query said, by who said it; `verdict` among them: whose fault it
+    is.
+    """
 
     check: Check
     table: str
@@ -115,6 +119,7 @@ class Breakage:
 class Outcome:
     """The judgement of one scenario on one tier.
 
+    `states`: of what coverage counts (states, statements, voices), how often the scenario reached each.
     `not_checked`: check -> how often it could not be made, because the engine does not show what it needs.
     `breakage`: where the engine of an adapter broke; None where the run came to its end.
     """
@@ -156,7 +161,7 @@ class Outcome:
 
 
 IS_JUDGED = "judged: "
-"""How the name of a floor begins that a definition of a user has judged scenarios at all."""
+"""The beginning of a floor's name that says: a definition of a user has judged scenarios at all."""
 
 
 @dataclass(frozen=True, slots=True)

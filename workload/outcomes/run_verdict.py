@@ -27,7 +27,7 @@ class RunVerdict(Enum):
 
     @property
     def decision(self) -> Decision:
-        """A product failure fails a run; any other verdict but PASSED leaves it undecided."""
+        """The decision: a product failure fails a run; any other verdict but PASSED leaves it undecided."""
         match self:
             case RunVerdict.PASSED:
                 return Decision.PASSED
@@ -70,23 +70,23 @@ gaps there may not be too many, see LEAST_JUDGED.
 
 
 def judged_percent(outcomes: Mapping[str, int]) -> float:
-    """The percentage of scenarios, by the names of their outcomes, that met no declared gap; 100 of none."""
+    """Returns the percentage of scenarios, given by outcome, that met no declared gap; 100 of none."""
     total = sum(outcomes.values())
     return 100 - 100 * outcomes.get(OutcomeClass.UNSUPPORTED.value, 0) / total if total else 100.0
 
 
 def amplified_percent(summary: RunSummary) -> float:
-    """The percentage of changed rows that were deleted and inserted again as they were; 0 of none."""
+    """Returns the percentage of changed rows that were deleted and inserted again as they were; 0 of none."""
     return 200 * summary.amplification / summary.changes if summary.changes else 0.0
 
 
 def is_amplified(summary: RunSummary) -> bool:
-    """Whether too many of the changed rows were deleted and inserted again as they were."""
+    """Tells whether too many of the changed rows were deleted and inserted again as they were."""
     return summary.changes >= LEAST_CHANGES and amplified_percent(summary) > MOST_AMPLIFIED
 
 
 def verdicts(summary: RunSummary) -> tuple[RunVerdict, ...]:
-    """Every verdict that applies to a run, gravest first; PASSED alone where none of the others does."""
+    """Returns every verdict that applies to a run, gravest first; PASSED alone where no other one does."""
     spoiled = {SPOILERS[outcome] for outcome in SPOILERS if summary.outcomes.get(outcome.value)}
     conditions = {
         RunVerdict.NOTHING_PASSED: not summary.outcomes.get(OutcomeClass.PASSED.value),
@@ -101,17 +101,17 @@ def verdicts(summary: RunSummary) -> tuple[RunVerdict, ...]:
 
 
 def run_verdict(summary: RunSummary) -> RunVerdict:
-    """The gravest verdict of a run."""
+    """Returns the gravest verdict of a run."""
     return verdicts(summary)[0]
 
 
 def spoiled(outcomes: Mapping[str, int]) -> int:
-    """The number of scenarios, by the names of their outcomes, that keep a run from being a pass."""
+    """Returns the number of scenarios, given by outcome, that keep a run from being a pass."""
     return sum(outcomes.get(outcome.value, 0) for outcome in SPOILERS)
 
 
 def worst(decisions: Iterable[Decision]) -> Decision:
-    """The decision over several runs or stages: a failure outweighs a doubt, and a doubt a pass.
+    """Returns the decision over several runs or stages: a failure outweighs a doubt, and a doubt a pass.
 
     Without any run nothing is decided.
     """

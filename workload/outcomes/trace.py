@@ -109,7 +109,7 @@ class Redefined:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many rows a refresh inserted and deleted, as its record says."""
+    """The numbers of rows that a refresh inserted and deleted, as its record says."""
 
     inserted: int
     deleted: int
@@ -187,9 +187,9 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class PastRead:
-    """What a reader saw of a dynamic table, after the last step, as of an earlier data timestamp.
+    """The rows that a reader saw of a dynamic table, after the last step, as of an earlier data timestamp.
 
-    `error`: why the engine did not show it; empty if it did.
+    `error`: why the engine did not show them; empty if it did.
     """
 
     step: int
@@ -203,7 +203,7 @@ Event = SourceWritten | Created | Redefined | Refreshed | RefreshRefused | ReadD
 
 
 class Shown(Enum):
-    """What an engine may show besides contents; checks that need what it does not show are not made."""
+    """What an engine may show besides contents; a check that needs what it does not show is not made."""
 
     COLUMNS = "columns"
     ROW_IDS = "row ids"
@@ -217,7 +217,7 @@ EVERYTHING = frozenset(Shown)
 
 
 class Disturbance(Enum):
-    """What a scenario asked for and what did happen, between two calls of the engine's storage."""
+    """What a scenario asks for, and what then happened, between two calls of the engine's storage."""
 
     COMMIT = "commit during a refresh"
     KILL = "refresh killed"
@@ -228,7 +228,7 @@ class Trace:
     """The events of a run of one scenario. `shown`: which parts of its refreshes come from the engine.
 
     The other parts are filled in by the code that ran the scenario, and prove nothing about the engine.
-    `disturbed`: the steps in which another process committed, or in which the process was killed.
+    `disturbed`: what happened, for each step in which another process committed or the process was killed.
     """
 
     events: tuple[Event, ...]

@@ -1,4 +1,4 @@
-"""SQL text from the query IR, one dialect at a time; the rules are measured differences, see `functions`."""
+"""SQL text from the query IR, one dialect at a time; the differences between dialects are measured ones."""
 
 from workload.sql.dialect import Dialect, column_name, literal, type_name
 from workload.sql.render import render_expr, render_query, render_relation

@@ -1,4 +1,4 @@
-"""The texts of the aggregates with further arguments, and of statistics (`workload.aggregates`)."""
+"""The texts of the aggregates with further arguments and of statistics (`workload.aggregates`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Form = Callable[[Aggregate, Sequence[str]], str]
 
 
 def aggregate_form(aggregate: Aggregate, args: Sequence[str], dialect: Dialect, over: str = "") -> str:
-    """The text of one of these aggregates; `over`: what follows a statistic of a window, or nothing.
+    """Returns the text of one of these aggregates; `over`: what follows a statistic of a window, or nothing.
 
     Raises WorkloadError: the dialect has none of the same meaning.
     """
@@ -42,12 +42,12 @@ def _over(aggregate: Aggregate, args: Sequence[str], dialect: Dialect, over: str
 
 
 def each(aggregate: Aggregate) -> str:
-    """The word before the arguments."""
+    """Returns the word before the arguments, with a blank after it, or nothing."""
     return "DISTINCT " if aggregate.distinct else ""
 
 
 def constant(aggregate: Aggregate, place: int) -> bool:
-    """Whether a further argument is TRUE."""
+    """Tells whether the further argument at a place is TRUE."""
     part = aggregate.extra[place]
     return isinstance(part, Literal) and part.value is True
 
@@ -78,7 +78,7 @@ def _texts_in_spark(aggregate: Aggregate, args: Sequence[str]) -> str:
 
 
 def _statistic(aggregate: Aggregate, args: Sequence[str], over: str = "") -> str:
-    """A statistic; DuckDB calculates with NaN and infinities as with numbers of its own.
+    """Returns a statistic; DuckDB calculates with NaN and infinities as with numbers of its own.
 
     In Spark they make NaN, but for a sample of one value, which is NULL.
     """
@@ -93,7 +93,7 @@ def _statistic(aggregate: Aggregate, args: Sequence[str], over: str = "") -> str
 
 
 def _paired(aggregate: Aggregate, args: Sequence[str]) -> str:
-    """A statistic of pairs: of one pair CORR is NULL in Spark, and it fails where one side never changes."""
+    """Returns a statistic of pairs. In Spark CORR of one pair is NULL, and fails if one side is constant."""
     x, y = (f"CAST({arg} AS DOUBLE)" for arg in args)
     pairs, finite = f"REGR_COUNT({y}, {x})", f"ISFINITE({x}) AND ISFINITE({y})"
     enough = 0 if aggregate.function is AggregateFunction.COVAR_POP else 1
@@ -109,7 +109,7 @@ def _paired(aggregate: Aggregate, args: Sequence[str]) -> str:
 
 
 def _by(aggregate: Aggregate, args: Sequence[str]) -> str:
-    """The value of the first row in the order; one key alone leaves out the rows where it is NULL."""
+    """Returns the value of the first row in the order; one key alone leaves out the rows where it is NULL."""
     value, *order = args
     down = aggregate.function is AggregateFunction.MAX_BY
     keys = ", ".join(f"{key} {'DESC NULLS LAST' if down else 'ASC NULLS FIRST'}" for key in order)
@@ -118,7 +118,7 @@ def _by(aggregate: Aggregate, args: Sequence[str]) -> str:
 
 
 def _values(once: str, value: str, order: str) -> str:
-    """The values that are not NULL, in order; NULL where there is none."""
+    """Returns the list of the values that are not NULL, in order; NULL where there is none."""
     return f"list({once}{value} ORDER BY {value} {order}) FILTER (WHERE {value} IS NOT NULL)"
 
 
@@ -133,7 +133,7 @@ def _texts(aggregate: Aggregate, args: Sequence[str]) -> str:
 
 
 def _percentile(aggregate: Aggregate, args: Sequence[str]) -> str:
-    """The value at a fraction of the order; between two values by the distances, as Spark adds them."""
+    """Returns the value at a fraction of the order; between two values by the distances, as Spark does."""
     value, fraction = args
     values = _values(each(aggregate), value, "ASC")
     at = f"(CAST({fraction} AS DOUBLE) * (COUNT({each(aggregate)}{value}) - 1))"
@@ -191,6 +191,7 @@ def _count_in_postgres(aggregate: Aggregate, args: Sequence[str]) -> str:
 
 
 PLAIN: Mapping[AggregateFunction, Form] = dict.fromkeys(BITWISE, _call)
+"""The forms that Spark, DuckDB and PostgreSQL write alike."""
 
 FORMS: Mapping[Dialect, Mapping[AggregateFunction, Form]] = {
     Dialect.SPARK: {
@@ -234,7 +235,7 @@ its CORR does not fail where one side never changes.
 
 
 def decimal_average(arg: str, of: SqlType, result: SqlType, distinct: str, over: str = "") -> str:
-    """The text of AVG of DECIMAL in DuckDB with Spark's digits, over the text of an argument.
+    """Returns the text of AVG of DECIMAL in DuckDB with Spark's digits, over the text of an argument.
 
     `distinct`: "DISTINCT " or nothing. `over`: what follows each aggregate, such as " OVER (...)", if any.
 

@@ -1,4 +1,4 @@
-"""What the dialects spell differently below the level of functions: types and literals."""
+"""The spelling of names, types and literals in each dialect; that of functions is in `functions`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STANDARD = (Dialect.ANSI, Dialect.FLINK)
 
 
 def column_name(name: str, dialect: Dialect) -> str:
-    """The name of a column as a text writes it: in quotes where it is no plain word."""
+    """Returns the name of a column as a text writes it: in quotes where it is no plain word."""
     if PLAIN_NAME.fullmatch(name) and name not in KEYWORDS:
         return name
     mark = "`" if dialect in (Dialect.SPARK, Dialect.MYSQL, Dialect.FLINK) else '"'
@@ -45,7 +45,7 @@ def column_name(name: str, dialect: Dialect) -> str:
 
 @cache
 def type_name(type_: SqlType, dialect: Dialect) -> str:
-    """The type's name in a CAST; both timestamps are the plain TIMESTAMP of DuckDB and PostgreSQL."""
+    """Returns a type's name in a CAST; in DuckDB and PostgreSQL both timestamps are the plain TIMESTAMP."""
     if dialect in WHOLE and type_.kind not in NAMES[dialect]:
         raise WorkloadError(f"type {type_} has no name in the dialect {dialect.value}")
     if type_.kind is Kind.DECIMAL:
@@ -123,7 +123,7 @@ WHOLE = (Dialect.SQLITE, Dialect.MYSQL, *STANDARD)
 
 
 def column_type(type_: SqlType, dialect: Dialect) -> str:
-    """The type's name in CREATE TABLE: MySQL casts to other names than its columns have."""
+    """Returns the type's name in CREATE TABLE: MySQL casts to other names than its columns have."""
     name = type_name(type_, dialect)
     if dialect is not Dialect.MYSQL:
         return name
@@ -131,7 +131,7 @@ def column_type(type_: SqlType, dialect: Dialect) -> str:
 
 
 def literal(value: Value, type_: SqlType, dialect: Dialect) -> str:
-    """A literal that has exactly the given type: bare numbers and NULL would take another one."""
+    """Returns a literal that has exactly the given type: bare numbers and NULL would take another one."""
     name = type_name(type_, dialect)
     match value:
         case None:
@@ -203,7 +203,7 @@ def _nested(value: tuple[Any, ...], type_: SqlType, dialect: Dialect) -> str:
 
 
 def string_literal(text: str, dialect: Dialect) -> str:
-    """A string literal. In Spark a backslash is an escape, and `${` would be replaced before parsing."""
+    """Returns a string literal. In Spark a backslash is an escape, and `${` is replaced before parsing."""
     if dialect is Dialect.MYSQL:
         return _quoted(text.replace("\\", "\\\\").replace("\0", "\\0"))
     if dialect is not Dialect.SPARK:
@@ -244,7 +244,7 @@ def _binary(value: bytes, name: str, dialect: Dialect) -> str:
 
 
 def double_text(value: float) -> str:
-    """A DOUBLE or FLOAT as the engines write and read it."""
+    """Returns a DOUBLE or FLOAT as the engines write and read it."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

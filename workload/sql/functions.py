@@ -30,7 +30,7 @@ class Function:
     flink: str | None = None
 
     def template(self, dialect: Dialect) -> str:
-        """The text for one dialect; "" where it has none."""
+        """Returns the text for one dialect; "" where it has none."""
         texts = {
             Dialect.SPARK: self.spark,
             Dialect.DUCKDB: self.duckdb,
@@ -210,4 +210,4 @@ IN = "in"
 """`in`: the value, then the list."""
 
 NOW = "now"
-"""`now`: the current time and so many microseconds, a literal; only Spark's SQL has a text for it here."""
+"""`now`: the current time plus so many microseconds, a literal; only Spark's SQL has a text for it here."""

@@ -1,4 +1,8 @@
-"""Which semi and anti joins IN and NOT IN stand for, and which EXISTS over a correlated query with groups."""
+"""Semi and anti joins as the conditions that people write for them: [NOT] IN, and EXISTS over groups.
+
+The IR has joins only. A writer of SQL asks here which join can be written as `x IN (SELECT ..)`, and which as
+EXISTS over a correlated query with GROUP BY and HAVING.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from workload.types import Kind
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`mine` [NOT] IN (the values of `theirs`, where `rest` holds)."""
+    """`mine` [NOT] IN (the values of `theirs`, where `rest` holds). `theirs` reads the join's right side."""
 
     mine: ir.Expr
     theirs: ir.Expr
@@ -20,7 +24,7 @@ class Comparison:
 
 
 def comparison_of(join: ir.Join) -> Comparison | None:
-    """The comparison of a semi or anti join that IN or NOT IN can stand for; None for another one.
+    """Returns the comparison of a semi or anti join that IN or NOT IN can stand for; None: there is none.
 
     NOT IN keeps no row for which a comparison is NULL, so it stands for NOT ((x = y) IS FALSE) alone.
     """
@@ -28,7 +32,7 @@ def comparison_of(join: ir.Join) -> Comparison | None:
     if isinstance(condition, ir.Call) and condition.function == "and":
         condition, rest = condition.args
     if join.kind is ir.JoinKind.ANTI:
-        condition = _inside(_inside(condition, "not"), "is_false")
+        condition = _argument_of(_argument_of(condition, "not"), "is_false")
     match condition:
         case ir.Call("eq", (left, right), _) if left.type == right.type:
             theirs = {part.alias for part in ir.relations_of(join.right) if not isinstance(part, ir.Join)}
@@ -42,7 +46,7 @@ def comparison_of(join: ir.Join) -> Comparison | None:
 
 
 def groups_of(join: ir.Join) -> ir.Select | None:
-    """The groups among which a semi or anti join finds a match, tied to the row outside; None for no groups.
+    """Returns the groups among which a semi or anti join finds a match, as a query; None for no groups.
 
     What the join compares with a key is a condition of WHERE there, and with an aggregate one of HAVING.
     """
@@ -57,21 +61,21 @@ def groups_of(join: ir.Join) -> ir.Select | None:
     if any(key.type.kind in (Kind.FLOAT, Kind.DOUBLE) for key in group_by):
         return None
     named = {item.name: item.expr for item in items}
-    before: list[ir.Expr] = []
-    after: list[ir.Expr] = []
+    in_where: list[ir.Expr] = []
+    in_having: list[ir.Expr] = []
     for condition in ir.conjuncts(join.on):
-        of_row = ir.changed(condition, lambda part: _inside_out(part, alias, named))
-        aggregated = any(isinstance(part, ir.Aggregate) for part in ir.subexpressions(of_row))
-        (after if aggregated else before).append(of_row)
+        over_inputs = ir.changed(condition, lambda part: _inside_out(part, alias, named))
+        aggregated = any(isinstance(part, ir.Aggregate) for part in ir.subexpressions(over_inputs))
+        (in_having if aggregated else in_where).append(over_inputs)
     return replace(
         inner,
-        where=conjunction([*before, *([] if where is None else [where])]),
-        having=conjunction([*([] if having is None else [having]), *after]),
+        where=conjunction([*in_where, *([] if where is None else [where])]),
+        having=conjunction([*([] if having is None else [having]), *in_having]),
     )
 
 
 def with_groups(select: ir.Select, joins: list[ir.Join]) -> tuple[ir.Select, list[ir.Join]] | None:
-    """The block that reads groups in its FROM clause, as a block with these groups; None where it cannot be.
+    """Returns a block that reads groups in its FROM clause as a block with these; None: it cannot be one.
 
     The semi and anti joins with it, whose left sides are the groups, become conditions of HAVING: so they may
     compare keys that are columns; and aggregates where IN says so.
@@ -88,7 +92,7 @@ def with_groups(select: ir.Select, joins: list[ir.Join]) -> tuple[ir.Select, lis
 
 
 def _may_stand_in_having(join: ir.Join) -> bool:
-    """Tells whether the query of a membership has no aggregate of the groups outside."""
+    """Tells whether the query inside a membership reads no aggregate of the groups outside."""
     if join.on is None or not has_aggregate(join.on):
         return True
     compared = comparison_of(join)
@@ -104,7 +108,9 @@ def has_aggregate(expr: ir.Expr) -> bool:
 class OverGroups:
     """A block that reads groups in its FROM clause, written as one `block` with these groups.
 
-    `named`: the columns of the relation `alias`, which is gone, and what they stand for in the block.
+    `SELECT g.n FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k) AS g WHERE g.n > 1` becomes `SELECT COUNT(*)
+    AS n FROM t GROUP BY k HAVING COUNT(*) > 1`. `named`: the columns of the relation `alias` (`g` here),
+    which is gone, and what they stand for in the block.
     """
 
     block: ir.Select
@@ -116,7 +122,7 @@ class OverGroups:
         return ir.changed(node, lambda part: _inside_out(part, self.alias, self.named))
 
     def read_by(self, exprs: Iterable[ir.Expr]) -> list[ir.Expr]:
-        """Returns what the columns of the relation stand for that expressions read."""
+        """Returns, for each column of the relation that some expressions read, what it stands for."""
         parts = (part for expr in exprs for part in ir.subexpressions(expr))
         return [
             self.named[part.name]
@@ -125,7 +131,7 @@ class OverGroups:
         ]
 
     def are_plain_keys(self, exprs: Iterable[ir.Expr]) -> bool:
-        """Tells whether all of these are keys of every group that are columns, and no floats.
+        """Tells whether all of these are columns, no floats, and keys of every group.
 
         0.0 and -0.0 are one group, of which one is shown.
         """
@@ -139,7 +145,7 @@ class OverGroups:
 
 
 def over_groups(select: ir.Select) -> OverGroups | None:
-    """The block that reads groups in its FROM clause, as a block with these; None where it cannot be one."""
+    """Returns a block that reads groups in its FROM clause as a block with these; None: it cannot be one."""
     match select.source:
         case ir.Derived(ir.Select(items, group_by=tuple()) as groups, alias):
             pass
@@ -150,27 +156,30 @@ def over_groups(select: ir.Select) -> OverGroups | None:
     if select.group_by is not None or select.distinct or any(ir.windows_of(select)):
         return None
     named = {item.name: item.expr for item in items}
-    outer = OverGroups(groups, alias, named)
-    kept = [] if groups.having is None else [groups.having]
-    kept += [] if select.where is None else [outer.changed(select.where)]
-    shown = tuple(map(outer.changed, select.items))
-    block = replace(groups, items=shown, having=conjunction(kept))
+    over = OverGroups(groups, alias, named)
+    conditions = [] if groups.having is None else [groups.having]
+    conditions += [] if select.where is None else [over.changed(select.where)]
+    items_of_block = tuple(map(over.changed, select.items))
+    block = replace(groups, items=items_of_block, having=conjunction(conditions))
     # Without a key, an aggregate alone tells that there are groups.
-    is_grouped = groups.group_by or any(map(has_aggregate, [*(item.expr for item in shown), *kept]))
+    is_grouped = groups.group_by or any(
+        map(has_aggregate, [*(item.expr for item in items_of_block), *conditions])
+    )
     return OverGroups(block, alias, named) if is_grouped else None
 
 
 def _inside_out(part: ir.Node, alias: str, named: Mapping[str, ir.Expr]) -> ir.Expr | None:
+    """Returns what a column of the relation `alias` stands for; None for another node."""
     inside = isinstance(part, ir.ColumnRef) and part.relation == alias
     return named[part.name] if inside and isinstance(part, ir.ColumnRef) else None
 
 
 def conjunction(conditions: list[ir.Expr]) -> ir.Expr | None:
-    """All conditions joined by AND; None for no condition."""
+    """Returns all conditions joined by AND; None for no condition."""
     return reduce(ir.both, conditions, None)
 
 
-def _inside(condition: ir.Expr | None, function: str) -> ir.Expr | None:
+def _argument_of(condition: ir.Expr | None, function: str) -> ir.Expr | None:
     if isinstance(condition, ir.Call) and condition.function == function:
         return condition.args[0]
     return None

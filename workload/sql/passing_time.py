@@ -24,16 +24,16 @@ WRITTEN = re.compile(
     r"|\b(?P<bare>current_timestamp|localtimestamp|current_date)\b(?!\s*\()",
     re.IGNORECASE | re.DOTALL,
 )
-"""What a text says for the current time; and strings, quoted names and comments, which only look so."""
+"""Matches the current time in a text; and strings, quoted names and comments, which may only look like it."""
 
 
 def current_time(offset: int, type_: SqlType) -> Call:
-    """The current time and so many microseconds, as a DATE, TIMESTAMP or TIMESTAMP_NTZ."""
+    """Returns the current time plus so many microseconds, as a DATE, TIMESTAMP or TIMESTAMP_NTZ."""
     return Call(NOW, (Literal(offset, BIGINT),), type_)
 
 
 def reads_time(node: Node) -> bool:
-    """Whether some expression of a query reads the current time."""
+    """Tells whether some expression of a query reads the current time."""
     return any(
         (isinstance(part, Call) and part.function == NOW)
         or (isinstance(part, Verbatim) and text_at(part.text, 0) != part.text)
@@ -42,7 +42,7 @@ def reads_time(node: Node) -> bool:
 
 
 def at_time(node: N, timestamp: int) -> N:
-    """The query with the current time as a constant; the timestamp in microseconds. Raises WorkloadError."""
+    """Returns the query with `timestamp`, in microseconds, as the current time. Raises WorkloadError."""
 
     def constant(part: Node) -> Node | None:
         match part:
@@ -63,7 +63,7 @@ def at_time(node: N, timestamp: int) -> N:
 
 
 def text_at(text: str, timestamp: int) -> str:
-    """A text of SQL with the current time as a constant; the timestamp in microseconds."""
+    """Returns a text of SQL with `timestamp`, in microseconds, as the current time."""
     moment = START + dt.timedelta(microseconds=timestamp)
 
     def constant(found: re.Match[str]) -> str:

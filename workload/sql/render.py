@@ -1,4 +1,4 @@
-"""Rendering: IR to text. One tree, several dialects, no parsing."""
+"""Rendering: from the IR of a query to its text in one dialect. Nothing is drawn and nothing parsed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workload.types import DOUBLE, Kind, SqlType
 
 
 def render_query(query: ir.Query, dialect: Dialect) -> str:
-    """The text of a well-formed query (see `workload.scope`)."""
+    """Returns the text of a well-formed query (`workload.scope`). Raises WorkloadError: it has none."""
     match query:
         case ir.Select():
             return _select(query, dialect)
@@ -56,7 +56,7 @@ def _set_operation(query: ir.SetOperation, dialect: Dialect) -> str:
 
 
 def _verbatim(query: ir.Verbatim, dialect: Dialect) -> str:
-    """The text as it was written; where a source has another name now, a CTE gives it the old one."""
+    """Returns the text as it was written; where a source has another name now, a CTE gives it the old one."""
     text = query.text if dialect is Dialect.SPARK else query.translated
     renamed = [source for source in query.sources if not _keeps_name(source)]
     if renamed:
@@ -116,7 +116,7 @@ def _select(select: ir.Select, dialect: Dialect) -> str:
 
 
 def _memberships(source: ir.Relation, dialect: Dialect) -> tuple[ir.Relation, list[str]]:
-    """A FROM clause without its semi and anti joins, and these as conditions of WHERE: EXISTS.
+    """Returns a FROM clause without its semi and anti joins, and these as conditions of WHERE: EXISTS.
 
     Only where the rows that a join leaves out reach WHERE one by one: not below an outer join that adds NULLs
     to the other side.
@@ -146,7 +146,7 @@ def _grouping(select: ir.Select, keys: tuple[ir.Expr, ...], dialect: Dialect) ->
 
 
 def render_relation(relation: ir.Relation, dialect: Dialect) -> str:
-    """The text of a FROM item; a join on the right side of a join gets parentheses."""
+    """Returns the text of a FROM item; a join on the right side of a join gets parentheses."""
     match relation:
         case ir.Named(name, alias):
             return name if name == alias else f"{name} AS {alias}"
@@ -169,7 +169,7 @@ def render_relation(relation: ir.Relation, dialect: Dialect) -> str:
 
 
 def _condition(expr: ir.Expr, dialect: Dialect) -> str:
-    """The text of a condition of ON, whose equalities stand side by side, as people write them.
+    """Returns the text of a condition of ON, whose equalities stand side by side, as people write them.
 
     To Turso an equality in parentheses is none, so it refuses the join.
     """
@@ -185,7 +185,7 @@ def _condition(expr: ir.Expr, dialect: Dialect) -> str:
 
 
 def _exploded(node: ir.Exploded, relation: str, array: str, dialect: Dialect) -> str:
-    """The elements of an array beside the rows of a relation; `relation`, `array`: the texts of these."""
+    """Returns the elements of an array beside the rows of a relation; both are given as texts."""
     join, condition = ("LEFT JOIN", " ON TRUE") if node.outer else ("CROSS JOIN", "")
     match dialect:
         case Dialect.SPARK:
@@ -206,7 +206,7 @@ def _exploded(node: ir.Exploded, relation: str, array: str, dialect: Dialect) ->
 
 
 def render_expr(expr: ir.Expr, dialect: Dialect) -> str:
-    """The text of an expression, always safe to put beside an operator."""
+    """Returns the text of an expression, always safe to put beside an operator."""
     match expr:
         case ir.ColumnRef(relation, name, _):
             return f"{relation}.{column_name(name, dialect)}"
@@ -260,7 +260,7 @@ def _call_text(call: ir.Call, dialect: Dialect) -> str:
 
 
 def current_time(call: ir.Call, dialect: Dialect) -> str:
-    """The text of the current time moved by an interval, in Spark's SQL alone. Raises WorkloadError.
+    """Returns the text of the current time moved by an interval, in Spark's SQL alone. Raises WorkloadError.
 
     A judge has a constant there (`workload.sql.passing_time`): its own clock would be wrong.
     """
@@ -286,7 +286,7 @@ DAY = 86_400_000_000
 
 
 def widened(call: ir.Call) -> SqlType:
-    """The left factor's type at the precision of the product and its own scale."""
+    """Returns the left factor's type at the precision of the product and its own scale."""
     return SqlType(Kind.DECIMAL, call.type.precision, call.args[0].type.scale)
 
 
@@ -309,12 +309,16 @@ def _window(window: ir.Window, dialect: Dialect) -> str:
         arg = window.args[0] if window.args else None
         return _aggregate(ir.Aggregate(window.function, arg, False, window.type), dialect, over)
     args = ", ".join(render_expr(arg, dialect) for arg in window.args)
-    inside, after = ("", " IGNORE NULLS") if dialect is Dialect.SPARK else (" IGNORE NULLS", "")
+    before_parenthesis, after_parenthesis = (
+        ("", " IGNORE NULLS") if dialect is Dialect.SPARK else (" IGNORE NULLS", "")
+    )
     if not window.ignores_nulls:
-        inside, after = "", ""
-    text = f"{window.function.value}({args}{inside}){after}{over}"
-    numbers = (window.type.kind is Kind.INT and not window.args) or window.function is ir.WindowFunction.NTILE
-    if numbers and dialect is not Dialect.FLINK:
+        before_parenthesis, after_parenthesis = "", ""
+    text = f"{window.function.value}({args}{before_parenthesis}){after_parenthesis}{over}"
+    is_row_number = (
+        window.type.kind is Kind.INT and not window.args
+    ) or window.function is ir.WindowFunction.NTILE
+    if is_row_number and dialect is not Dialect.FLINK:
         # Numbers of rows are BIGINT in DuckDB. In Flink, too, which knows the first rows of groups by them.
         return f"CAST({text} AS {type_name(window.type, dialect)})"
     return text

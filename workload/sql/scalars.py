@@ -1,4 +1,9 @@
-"""Which joins scalar subqueries stand for: those with the aggregates of groups, or of all rows."""
+"""Joins as the subqueries that people write for them: scalar subqueries, LATERAL, EXISTS in the select list.
+
+The IR has joins only. A left join of a row with the aggregates of its group can be written as `(SELECT MAX(b)
+FROM s WHERE s.k = t.k)`. A writer of SQL asks here whether a join has such a form. A *tie* is an equality of
+an expression over the row outside with one over the rows inside.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +16,16 @@ from workload.sql.memberships import conjunction, over_groups
 from workload.types import BOOLEAN
 
 Ties = tuple[tuple[ir.Expr, ir.Expr], ...]
-"""What a row has to equal, each with what the rows inside have."""
+"""Expressions over the row outside, each with the one over the rows inside that it has to equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScalarJoin:
-    """The block without its join, the block that is joined, and what the columns of that one stand for.
+    """A join that scalar subqueries can stand for: the relation `left`, joined with the block `inner`.
 
-    `ties`: what a row has to equal, each with the key of the groups. `values`: column -> its aggregate.
-    `marks`: the tests whether there is a group at all, which EXISTS and NOT EXISTS say.
+    `ties`: what a row has to equal, each with the key of the groups. `values`: column of the joined block ->
+    the aggregate that it shows. `marks`: the tests whether there is a group at all, which EXISTS and NOT
+    EXISTS say.
     """
 
     left: ir.Relation
@@ -31,7 +37,7 @@ class ScalarJoin:
 
 @dataclass(frozen=True, slots=True)
 class RowJoin:
-    """The block without its join, the groups that are joined, at most one to a row, and their columns."""
+    """A join of the relation `left` with groups, at most one to a row, whose `columns` the block reads."""
 
     left: ir.Relation
     rows: ir.Derived
@@ -56,7 +62,7 @@ class FirstRows:
 
 
 def row_join(select: ir.Select) -> RowJoin | None:
-    """The join of a block with groups that all their keys tie to a row; None if there is none.
+    """Returns the join of a block with groups that all their keys tie to a row; None: there is none.
 
     A subquery over the groups then has one row or none, and none is NULL, as in a LEFT JOIN.
     """
@@ -73,7 +79,7 @@ def row_join(select: ir.Select) -> RowJoin | None:
     if groups.sets is not None or select.group_by is not None or any(True for _ in ir.windows_of(select)):
         return None
     named = {item.name: item.expr for item in items}
-    ties = [_tie(part, alias, named) for part in ir.conjuncts(on)]
+    ties = [_tie_of(part, alias, named) for part in ir.conjuncts(on)]
     tied = [tie for tie in ties if tie is not None]
     if len(tied) < len(ties) or {key for _, key in tied} != set(keys):
         return None
@@ -84,7 +90,7 @@ def row_join(select: ir.Select) -> RowJoin | None:
 
 
 def first_rows(join: ir.Join) -> FirstRows | None:
-    """The first rows of each partition that a join ties to a row by all that the partition is of; or None."""
+    """Returns the first rows of each partition where a join ties a row to all its keys; None: it does not."""
     match join:
         case ir.Join(
             ir.JoinKind.INNER | ir.JoinKind.LEFT as kind,
@@ -116,7 +122,7 @@ def first_rows(join: ir.Join) -> FirstRows | None:
     if number.function is not ir.WindowFunction.ROW_NUMBER or last < offset:
         return None
     named = {item.name: item.expr for item in items}
-    ties = [_tie(part, alias, named) for part in ir.conjuncts(on)]
+    ties = [_tie_of(part, alias, named) for part in ir.conjuncts(on)]
     tied = [tie for tie in ties if tie is not None]
     if len(tied) < len(ties) or {key for _, key in tied} != set(number.partition):
         return None
@@ -126,7 +132,7 @@ def first_rows(join: ir.Join) -> FirstRows | None:
 
 
 def scalar_join(select: ir.Select) -> ScalarJoin | None:
-    """The join of a block whose right side can be written as scalar subqueries; None if there is none.
+    """Returns the join of a block whose right side can be written as scalar subqueries; None: there is none.
 
     Of a group that is not there a LEFT JOIN gives NULL, as a subquery does, but for COUNT, which is 0 there.
     HAVING may leave out the one group of all rows: then a LEFT JOIN on TRUE gives NULL, as a subquery does.
@@ -150,14 +156,14 @@ def scalar_join(select: ir.Select) -> ScalarJoin | None:
     named = {item.name: item.expr for item in inner.items}
     if of_all:
         values = {column: named[column.name] for column in _read(select, alias)}
-        known = values and all(_is_value(value, ir.JoinKind.CROSS) for value in values.values())
-        return ScalarJoin(left, inner, (), values, ()) if known else None
-    apart = _apart(left, inner, on, alias) if kind is ir.JoinKind.LEFT else None
-    if apart is not None:
+        has_form = values and all(_is_value(value, ir.JoinKind.CROSS) for value in values.values())
+        return ScalarJoin(left, inner, (), values, ()) if has_form else None
+    block = _tied_by_condition(left, inner, on, alias) if kind is ir.JoinKind.LEFT else None
+    if block is not None:
         values = {column: named[column.name] for column in _read(select, alias)}
-        known = values and all(_is_value(value, kind) for value in values.values())
-        return ScalarJoin(left, apart, (), values, ()) if known else None
-    ties = [_tie(part, alias, named) for part in ir.conjuncts(on)]
+        has_form = values and all(_is_value(value, kind) for value in values.values())
+        return ScalarJoin(left, block, (), values, ()) if has_form else None
+    ties = [_tie_of(part, alias, named) for part in ir.conjuncts(on)]
     tied = [tie for tie in ties if tie is not None]
     if (
         len(tied) < len(ties)
@@ -175,7 +181,7 @@ def scalar_join(select: ir.Select) -> ScalarJoin | None:
 
 
 def scalars_over_groups(select: ir.Select, join: ScalarJoin) -> tuple[ir.Select, ScalarJoin]:
-    """The block, with the groups that its FROM clause reads as its own; the same block where it cannot be.
+    """Returns the block with the groups of its FROM clause as its own; the same block where it cannot be.
 
     A subquery may then be tied to keys, but where Spark refuses this: its value stands in the select list.
     """
@@ -192,10 +198,13 @@ def scalars_over_groups(select: ir.Select, join: ScalarJoin) -> tuple[ir.Select,
     return outer.block, replace(join, left=outer.block.source, ties=ties)
 
 
-def _apart(left: ir.Relation, inner: ir.Select, on: ir.Expr | None, alias: str) -> ir.Select | None:
-    """The block of a subquery that is tied by any condition: the groups by the values that a column has.
+def _tied_by_condition(
+    left: ir.Relation, inner: ir.Select, on: ir.Expr | None, alias: str
+) -> ir.Select | None:
+    """Returns the block of a subquery that is tied by any condition; None: the join has no such form.
 
-    These are joined with the different values of a column of `left`, and tied to it by null-safe equality.
+    The join groups its rows by the different values of a column of `left`, and ties these by null-safe
+    equality.
     """
     match inner, on:
         case (
@@ -216,16 +225,16 @@ def _apart(left: ir.Relation, inner: ir.Select, on: ir.Expr | None, alias: str) 
         case _:
             return None
     inside = ir.ColumnRef(values, value.name, type_)
-    known = {item.name: item.expr for item in items}
-    if value.expr != ir.ColumnRef(read, column, type_) or key != inside or known[name] != inside:
+    shown = {item.name: item.expr for item in items}
+    if value.expr != ir.ColumnRef(read, column, type_) or key != inside or shown[name] != inside:
         return None
     tie = None if condition is None else ir.changed(condition, lambda part: mine if part == inside else None)
-    both = conjunction([each for each in (tie, where) if each is not None])
-    return replace(inner, source=right, where=both)
+    where_inside = conjunction([each for each in (tie, where) if each is not None])
+    return replace(inner, source=right, where=where_inside)
 
 
 def _marks(select: ir.Select, alias: str, named: Mapping[str, ir.Expr]) -> Iterator[ir.Call]:
-    """The tests for NULL of a COUNT(*), which is never NULL in a group, if nothing else reads its column."""
+    """Yields the tests for NULL of a COUNT(*) that nothing else reads: it is never NULL in a group."""
     tops = [item.expr for item in select.items] + ([] if select.where is None else [select.where])
     parts = [part for top in tops for part in ir.subexpressions(top)]
     for part in dict.fromkeys(parts):
@@ -244,7 +253,8 @@ def _marks(select: ir.Select, alias: str, named: Mapping[str, ir.Expr]) -> Itera
 TESTS = frozenset({"is_null", "is_not_null"})
 
 
-def _tie(condition: ir.Expr, alias: str, named: Mapping[str, ir.Expr]) -> tuple[ir.Expr, ir.Expr] | None:
+def _tie_of(condition: ir.Expr, alias: str, named: Mapping[str, ir.Expr]) -> tuple[ir.Expr, ir.Expr] | None:
+    """Returns the two sides of a tie, the outer one first; None: the condition is none."""
     match condition:
         case ir.Call("eq", (outer, ir.ColumnRef(relation, name, _)), _) if relation == alias:
             pass
@@ -257,6 +267,7 @@ def _tie(condition: ir.Expr, alias: str, named: Mapping[str, ir.Expr]) -> tuple[
 
 
 def _read(select: ir.Select, alias: str) -> Iterator[ir.ColumnRef]:
+    """Yields the columns of the relation `alias` that a block reads in its items and WHERE."""
     tops = [item.expr for item in select.items] + ([] if select.where is None else [select.where])
     for top in tops:
         for part in ir.subexpressions(top):
@@ -265,6 +276,7 @@ def _read(select: ir.Select, alias: str) -> Iterator[ir.ColumnRef]:
 
 
 def _is_value(value: ir.Expr, kind: ir.JoinKind) -> bool:
+    """Tells whether a subquery gives the same value as the join, also for a row without a group."""
     aggregates = [part.function for part in ir.subexpressions(value) if isinstance(part, ir.Aggregate)]
     # Of no rows these are no NULL.
     counts = {ir.AggregateFunction.COUNT, ir.AggregateFunction.COUNT_STAR, *LISTS}

@@ -1,4 +1,4 @@
-"""DML as SQL text: what Spark, DuckDB and PostgreSQL all run, and what Delta tables have besides."""
+"""DML as SQL text: the statements that every engine runs, and those that Delta tables have besides."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GIVEN = "given"
 def create_table_text(
     table: Table, dialect: Dialect, verb: str = "CREATE TABLE", *, keyed: bool = False
 ) -> str:
-    """The statement that creates a base table. `keyed`: with the primary key that the table promises."""
+    """Returns the statement that creates a base table. `keyed`: with the primary key that it promises."""
     key = ""
     if keyed and table.promises.keys:
         names = (column_name(name, dialect) for name in table.promises.keys[0])
@@ -29,14 +29,14 @@ def create_table_text(
 
 
 def column_types(table: Table, dialect: Dialect) -> str:
-    """The columns of a table with their types, as CREATE TABLE lists them."""
+    """Returns the columns of a table with their types, as CREATE TABLE lists them."""
     return ", ".join(
         f"{column_name(column.name, dialect)} {column_type(column.type, dialect)}" for column in table.columns
     )
 
 
 def no_rows(columns: Sequence[Column], dialect: Dialect) -> str:
-    """The query that has these columns and no rows: a SELECT of typed NULLs."""
+    """Returns the query that has these columns and no rows: a SELECT of typed NULLs."""
     items = [f"CAST(NULL AS {type_name(c.type, dialect)}) AS {column_name(c.name, dialect)}" for c in columns]
     # Flink evaluates no condition without a FROM clause.
     source = " FROM (VALUES (0)) AS t(n)" if dialect is Dialect.FLINK else ""
@@ -44,7 +44,7 @@ def no_rows(columns: Sequence[Column], dialect: Dialect) -> str:
 
 
 def delta_texts(dml: Dml, table: Table, point: Callable[[str, int], str]) -> tuple[str, ...]:
-    """The statements that do the same in Spark's SQL on a Delta table; none where nothing is written.
+    """Returns the statements that do the same in Spark's SQL on a Delta table; none where nothing is written.
 
     `point`: (table, logical time) -> what RESTORE goes back to, as `VERSION AS OF 3`.
     """
@@ -69,7 +69,7 @@ def delta_texts(dml: Dml, table: Table, point: Callable[[str, int], str]) -> tup
 
 
 def dml_texts(dml: Dml, table: Table, dialect: Dialect) -> tuple[str, ...]:
-    """The statements that do the same in any of the dialects; none where nothing is written.
+    """Returns the statements that do the same in any of the dialects; none where nothing is written.
 
     Raises WorkloadError for a statement without a text that all engines know: RESTORE, OPTIMIZE, replace.
     """
@@ -126,7 +126,7 @@ def _insert(table: Table, rows: tuple[Row, ...], dialect: Dialect) -> str:
 
 
 def rows_text(table: Table, rows: tuple[Row, ...], dialect: Dialect) -> str:
-    """Rows as VALUES lists them, each value with its column's type."""
+    """Returns rows as VALUES lists them, each value with its column's type."""
     return ", ".join(
         f"({', '.join(literal(v, c.type, dialect) for v, c in zip(row, table.columns, strict=True))})"
         for row in rows

@@ -41,7 +41,7 @@ def listed(style: Style, node: ir.Exploded, names: list[str], array: str) -> str
 
 
 def place_in_list(select: ir.Select) -> int | None:
-    """The place of the outputs that a call in the select list gives; None where no call can stand for them.
+    """Returns the place of the outputs that a call in the select list gives; None: no call can give them.
 
     Nothing but these outputs may read the elements, and all of them stand side by side.
     """

@@ -77,7 +77,8 @@ PREDICATES: Mapping[str, str] = {
 class Clause:
     """Writes the expressions of one clause. `bare`: columns without the name of their relation.
 
-    `known`: expressions that are written already. `windows`: the names that WINDOW gives.
+    `known`: texts of expressions that are written already, such as those of subqueries. `windows`: the names
+    that WINDOW gives. What is drawn never changes the meaning.
     """
 
     style: Style
@@ -86,6 +87,7 @@ class Clause:
     windows: Names = field(default_factory=dict)
 
     def item(self, item: ir.Item) -> str:
+        """Returns the text of an output: its expression, and the alias where one is needed or drawn."""
         expr = item.expr
         plain = isinstance(expr, ir.ColumnRef) and expr not in self.known
         if isinstance(expr, ir.ColumnRef) and plain and expr.name == item.name and self.style.chance(40):
@@ -96,6 +98,7 @@ class Clause:
         return f"{text} {as_}{item.name}"
 
     def text(self, expr: ir.Expr) -> str:
+        """Returns the text of an expression."""
         return self.written(expr)[0]
 
     def operand(self, expr: ir.Expr, least: Level) -> str:
@@ -108,6 +111,7 @@ class Clause:
         return f"({text})" if needed or extra else text
 
     def written(self, expr: ir.Expr) -> Written:
+        """Returns the text of an expression, and how tightly its topmost operator binds."""
         if expr in self.known:
             return self.known[expr]
         match expr:
@@ -173,6 +177,7 @@ class Clause:
         return f"{self.style.words(name)}({inside})"
 
     def call(self, call: ir.Call) -> Written:
+        """Returns the text of an operator, a predicate, CASE or a function, and how tightly it binds."""
         call = with_implied(call, self.style.chance, self.known)
         words, args = self.style.words, call.args
         if call.function in INFIX:
@@ -221,6 +226,7 @@ class Clause:
         return PREDICATES[call.function].format(*texts, **{"not": negation})
 
     def negation(self, negated: ir.Expr) -> Written:
+        """Returns NOT, where the predicate takes it in front of its word: `a NOT IN (1)`."""
         inner = negated.function if isinstance(negated, ir.Call) else ""
         if (
             isinstance(negated, ir.Call)
@@ -232,6 +238,7 @@ class Clause:
         return f"{sign}{self.operand(negated, Level.NOT)}", Level.NOT
 
     def case(self, call: ir.Call) -> str:
+        """Returns a CASE, or DECODE or IF where these say the same."""
         words, args = self.style.words, [self.text(arg) for arg in call.args]
         nullsafe = self.tested(call, "same")
         if nullsafe is not None and self.style.chance(60):
@@ -271,6 +278,7 @@ class Clause:
         return found
 
     def function(self, call: ir.Call) -> str:
+        """Returns a function that is no operator; COALESCE and the current time have other names, too."""
         if call.function == NOW:
             text = f"({current_time(call, Dialect.SPARK)})"
             return (

@@ -36,7 +36,7 @@ ALIKE = (frozenset({*BITS, Kind.DECIMAL}), frozenset({Kind.FLOAT, Kind.DOUBLE}))
 
 
 def with_implied(call: Call, chance: Callable[[int], bool], kept: Collection[Expr] = ()) -> Call:
-    """The call without some of the casts that Spark makes itself, and with literals as people write them.
+    """Returns the call without some of the casts that Spark makes itself, and with everyday literals.
 
     The meaning is the same. `chance` decides by a percentage. `kept`: arguments that stay as they are.
     """
@@ -64,13 +64,14 @@ def with_implied(call: Call, chance: Callable[[int], bool], kept: Collection[Exp
 
 
 def _values(call: Call) -> Sequence[int]:
-    """The positions of the arguments that must meet in one type."""
+    """Returns the places of the arguments that must meet in one type."""
     if call.function == CASE:
         return [*range(1, len(call.args) - 1, 2), len(call.args) - 1]
     return range(len(call.args))
 
 
 def _shorter(value: Expr, literals: bool) -> Expr:
+    """Returns a value without its cast, or a literal in everyday form, or else the value itself."""
     match value:
         case Call("cast", (inner,), _) if inner.type.kind in CONVERTED:
             return inner
@@ -81,7 +82,7 @@ def _shorter(value: Expr, literals: bool) -> Expr:
 
 
 def _everyday(constant: object, type_: SqlType) -> Literal | None:
-    """A literal in a form that has another type; None where there is no such form."""
+    """Returns a literal in a form that has another type; None where there is no such form."""
     match constant:
         case bool():
             return None
@@ -100,7 +101,7 @@ def _everyday(constant: object, type_: SqlType) -> Literal | None:
 
 
 def _number(value: Decimal) -> Literal | None:
-    """A number without an exponent: an INT if it is whole, else a DECIMAL of as many digits as it has."""
+    """Returns a number without an exponent: an INT if whole, else a DECIMAL of as many digits as it has."""
     if value == value.to_integral_value():
         return Literal(int(value), INT) if abs(value) < 2**31 else None
     digits, exponent = len(value.as_tuple().digits), -int(value.as_tuple().exponent)
@@ -108,7 +109,7 @@ def _number(value: Decimal) -> Literal | None:
 
 
 def _means_the_same(values: Sequence[Expr], type_: SqlType, comparing: bool) -> bool:
-    """Whether Spark converts values to a type where they meet, or to one in which they compare alike."""
+    """Tells whether values meet in a type, or in another one in which they compare alike."""
     # A text beside a DATE becomes a DATE; texts alone would be compared as texts.
     types = tuple(value.type for value in values if value.type != STRING or type_ == STRING)
     meet = common_type_of(types) if types else None

@@ -15,11 +15,11 @@ from workload.writing.style import Style
 def named_later(clause: Clause, select: ir.Select, inputs: Collection[str]) -> list[str]:
     """Returns the texts of the items of a block; some name earlier outputs, where no column has such a name.
 
-    Such as `SELECT a * 2 AS b, b + 1 AS c`.
-    `inputs`: the columns that FROM brings into scope, which come first. Spark's aggregates and windows read
-    no outputs, so only expressions over one row do here; what stands for a subquery is not named.
+    Such as `SELECT a * 2 AS b, b + 1 AS c`. `inputs`: the columns that FROM brings into scope, which come
+    first. Spark's aggregates and windows read no outputs, so only expressions over one row do here; what
+    stands for a subquery is not named.
     """
-    taken = {*map(str.lower, inputs)}
+    input_names = {*map(str.lower, inputs)}
     names = [item.name.lower() for item in select.items]
     texts: list[str] = []
     outputs: dict[ir.Expr, Written] = {}
@@ -28,7 +28,7 @@ def named_later(clause: Clause, select: ir.Select, inputs: Collection[str]) -> l
         writer = replace(clause, known={**clause.known, **outputs}) if plain else clause
         texts.append(writer.item(item))
         subquery = any(part in clause.known for part in ir.subexpressions(item.expr))
-        unique = name not in taken and names.count(name) == 1
+        unique = name not in input_names and names.count(name) == 1
         if plain and unique and not subquery and clause.style.chance(30):
             outputs[item.expr] = clause.style.name(item.name), Level.PRIMARY
     return texts

@@ -61,7 +61,7 @@ def joined_rows(
 
 
 def _beside(style: Style, text: str, alias: str, *, padded: bool, on: str = "") -> str:
-    """Returns what joins a query with each row of what stands before it."""
+    """Returns the join of the rows before it with a query under LATERAL, which is evaluated for each row."""
     if padded:
         joined, on = style.choices.choice(("LEFT JOIN", "LEFT OUTER JOIN")), on or style.words("TRUE")
     else:

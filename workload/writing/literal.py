@@ -47,11 +47,11 @@ def written_literal(
 
 
 def _is_bare(value: Decimal, type_: SqlType) -> bool:
-    """Whether a DECIMAL with exactly these digits is of the type: `1.50` is a DECIMAL(3,2)."""
+    """Tells whether a DECIMAL with exactly these digits is of the type: `1.50` is a DECIMAL(3,2)."""
     scale = -int(value.as_tuple().exponent)
     return scale > 0 and type_.scale == scale and type_.precision == max(len(value.as_tuple().digits), scale)
 
 
 def is_minus_zero(value: float) -> bool:
-    """Whether a number is -0.0, which is written in another way than 0."""
+    """Tells whether a number is -0.0, which is written in another way than 0."""
     return value == 0 and math.copysign(1, value) < 0

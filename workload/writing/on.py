@@ -49,9 +49,8 @@ def membership_in_on(join: ir.Join) -> tuple[ir.Join, ir.Join] | None:
 def value_in_on(join: ir.Join) -> tuple[ir.Join, ir.Expr, ScalarJoin] | None:
     """Returns an outer join without the condition of its padded side, the condition, and its scalar subquery.
 
-    The side `(SELECT s.k AS x FROM s CROSS JOIN (SELECT MAX(..) AS
-    m ..) v WHERE s.k = v.m) g` becomes `(SELECT s.k AS x FROM s) g`; the condition is `g.x = v.m`. None: the
-    padded side has no such form.
+    The side `(SELECT s.k AS x FROM s CROSS JOIN (SELECT MAX(..) AS m ..) v WHERE s.k = v.m) g` becomes
+    `(SELECT s.k AS x FROM s) g`; the condition is `g.x = v.m`. None: the padded side has no such form.
     """
     match _padded(join):
         case ir.Derived(ir.Select(source=ir.Join(kind=ir.JoinKind.CROSS), where=ir.Call()) as block, alias):

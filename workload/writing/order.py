@@ -76,5 +76,5 @@ def idle_order(style: Style, query: ir.Query, outputs: Sequence[str]) -> str:
 
 
 def is_one_row(query: ir.Query) -> bool:
-    """Whether a query aggregates all rows without groups, so that it yields one row at most."""
+    """Tells whether a query aggregates all rows without groups, so that it yields one row at most."""
     return isinstance(query, ir.Select) and query.group_by == () and query.sets is None

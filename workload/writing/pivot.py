@@ -28,11 +28,11 @@ class Pivot:
     column: ir.Expr
     value: ir.Expr
     values: Mapping[str, int]
-    """By the name of the output."""
+    """Output -> the value of `column` that it stands for."""
 
 
 def pivot_of(select: ir.Select) -> Pivot | None:
-    """Returns what a block says as PIVOT; None if it does not, or says it of other values than integers."""
+    """Returns a block as PIVOT; None: it has no such form, or its values are other ones than integers."""
     if select.group_by is None or select.sets is not None or select.having is not None:
         return None
     if select.qualify is not None or select.distinct:

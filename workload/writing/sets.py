@@ -13,7 +13,7 @@ Sets = tuple[tuple[int, ...], ...]
 
 
 def written_sets(clause: Writes, keys: tuple[ir.Expr, ...], sets: Sets) -> tuple[str, list[int]]:
-    """Returns what follows GROUP BY, and the places of the keys in the order in which it names them.
+    """Returns the text after GROUP BY, and the places of the keys in the order in which the text names them.
 
     It is ROLLUP or CUBE where the sets are those, else each set.
     """

@@ -1,4 +1,4 @@
-"""How one text is written: what is drawn by chance, the case of keywords, the spelling of names."""
+"""The style of one text: what is drawn by chance, the case of keywords, the spelling of names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from random import Random
 class Style:
     """Draws the choices of one text. `parens`: percent of operands in parentheses that need none.
 
-    `foreign`: relations get quoted aliases with a dot and a letter beyond ASCII.
+    `lower`: keywords in small letters. `foreign`: relations get quoted aliases with a dot and a letter beyond
+    ASCII.
     """
 
     choices: Random
@@ -20,7 +21,7 @@ class Style:
 
     @classmethod
     def of(cls, number: int) -> Style:
-        """The style of a number; the same number always draws the same."""
+        """Returns the style of a number; the same number always draws the same."""
         choices = Random(number)
         parens, lower = choices.choice((0, 0, 10, 40)), choices.random() < 0.3
         return cls(choices, parens, lower, choices.random() < 0.1)
@@ -30,7 +31,7 @@ class Style:
         return self.choices.random() * 100 < percent
 
     def words(self, text: str) -> str:
-        """Returns keywords in the case of this text."""
+        """Returns keywords in the case that they have in the whole text."""
         return text.lower() if self.lower else text
 
     def name(self, name: str) -> str:
@@ -44,7 +45,7 @@ class Style:
         return f"`{alias}.é`" if self.foreign else alias
 
     def gap(self) -> str:
-        """Returns what stands between two clauses."""
+        """Returns a blank, or sometimes another white space or a comment, for between two clauses."""
         if self.chance(4):
             return self.choices.choice((" /* a comment */ ", " -- a comment's end\n", "\n\t"))
         return " "

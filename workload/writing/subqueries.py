@@ -13,7 +13,7 @@ from workload.writing.style import Style
 
 
 class WritesQueries(Protocol):
-    """What writes the blocks of a query and their FROM clauses."""
+    """A writer of the blocks of a query and of their FROM clauses."""
 
     @property
     def style(self) -> Style:

@@ -1,4 +1,4 @@
-"""A row for each of some columns, written as UNPIVOT in place of UNION ALL with a branch for each."""
+"""A row for each of some columns, written as UNPIVOT in place of a UNION ALL with a branch for each."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from workload.writing.subqueries import WritesQueries
 
 @dataclass(frozen=True, slots=True)
 class Unpivot:
-    """What the branches of a union have in common. `columns`: name -> the column that its branch shows.
+    """What the branches of a union have in common: each shows a name, a text, and one of the `columns`.
 
-    `kept`: what stands before the name and the column; `nulls`: whether rows with NULL in the column stay.
+    `columns`: the text that a branch shows -> its column. `kept`: the outputs before these two, the same in
+    all branches. `name`, `value`: the names of the two outputs. `nulls`: whether rows with NULL in the column
+    stay.
     """
 
     source: ir.Relation
@@ -25,7 +27,7 @@ class Unpivot:
 
 
 def unpivot_of(union: ir.UnionAll) -> Unpivot | None:
-    """Returns what a union says as UNPIVOT; None if it does not, or if a column that is kept is no column.
+    """Returns a union as UNPIVOT; None: it has no such form, or an output beside the two is no column.
 
     UNPIVOT shows no column of its list beside the value.
     """
@@ -42,17 +44,19 @@ def unpivot_of(union: ir.UnionAll) -> Unpivot | None:
             ) if text.isidentifier() and branch == ir.Select(branch.items, source, branch.where):
                 if branch.where not in (None, ir.Call("is_not_null", (column,), BOOLEAN)):
                     return None
-                nulls = branch.where is None
-                found.append(Unpivot(source, tuple(kept), name, value, {text: column}, nulls))
+                keeps_nulls = branch.where is None
+                found.append(Unpivot(source, tuple(kept), name, value, {text: column}, keeps_nulls))
             case _:
                 return None
     first = found[0]
     columns = {text: column for each in found for text, column in each.columns.items()}
     alike = all((e.source, e.kept, e.name, e.value, e.nulls) == _common(first) for e in found)
-    shown = {item.expr for item in first.kept}
-    plain = all(isinstance(expr, ir.ColumnRef) for expr in shown) and len(shown) == len(first.kept)
-    several = len({*columns.values()}) == len(columns) == len(found)
-    if not (alike and plain and several) or shown & {*columns.values()}:
+    kept_columns = {item.expr for item in first.kept}
+    kept_are_columns = all(isinstance(expr, ir.ColumnRef) for expr in kept_columns) and len(
+        kept_columns
+    ) == len(first.kept)
+    different = len({*columns.values()}) == len(columns) == len(found)
+    if not (alike and kept_are_columns and different) or kept_columns & {*columns.values()}:
         return None
     return Unpivot(first.source, first.kept, first.name, first.value, columns, first.nulls)
 

@@ -14,7 +14,7 @@ Names = Mapping[str, str]
 
 
 class Writes(Protocol):
-    """What writes the expressions of one clause."""
+    """A writer of the expressions of one clause."""
 
     @property
     def style(self) -> Style:
@@ -27,7 +27,7 @@ class Writes(Protocol):
 
     @property
     def windows(self) -> Names:
-        """Returns the names of windows, by what `window_key` makes of them."""
+        """The names of windows, by what `window_key` makes of them."""
         ...
 
 
@@ -37,7 +37,7 @@ def window_key(window: ir.Window) -> str:
 
 
 def names_of_windows(style: Style, windows: Iterable[ir.Window]) -> Names:
-    """Returns names for some of the windows of a block, in few blocks for any."""
+    """Returns names for some of the windows of a block; in most blocks for none."""
     if not style.chance(20):
         return {}
     keys = dict.fromkeys(map(window_key, windows))
@@ -63,7 +63,7 @@ def written_window(clause: Writes, window: ir.Window) -> str:
         window.args
         and not nulls
         and isinstance(window.function, ir.WindowFunction)
-        and _skips(window, clause)
+        and _says_respect_nulls(window, clause)
     ):
         nulls = f" {words('RESPECT NULLS')}"
     named = clause.windows.get(window_key(window))
@@ -87,7 +87,8 @@ def _rows(clause: Writes, window: ir.Window, frame: ir.Frame | None) -> str:
     return " ".join(parts)
 
 
-def _skips(window: ir.Window, clause: Writes) -> bool:
+def _says_respect_nulls(window: ir.Window, clause: Writes) -> bool:
+    """Tells whether RESPECT NULLS, the default, is written: sometimes, and never for NTILE."""
     return window.function is not ir.WindowFunction.NTILE and clause.style.chance(10)
 
 

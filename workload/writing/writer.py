@@ -78,6 +78,7 @@ class Writer:
     # Queries.
 
     def whole(self, query: ir.Query) -> str:
+        """Returns a whole query, sometimes inside another one that reads all its columns."""
         text = self.alone(query)
         if isinstance(query, ir.With) or not self.style.chance(15):
             return text
@@ -97,6 +98,7 @@ class Writer:
         )
 
     def query(self, query: ir.Query) -> str:
+        """Returns the text of a query, also of one that is a branch of another query."""
         match query:
             case ir.Select():
                 return self.select(query)
@@ -131,15 +133,15 @@ class Writer:
         text = self.query(branch)
         match branch:
             case ir.Select():
-                bare = True
+                may_stand_bare = True
             case ir.Intersect() | ir.IntersectAll():
                 # INTERSECT binds tighter than the others, which are read from left to right.
-                bare = first or not isinstance(whole, ir.Intersect | ir.IntersectAll)
+                may_stand_bare = first or not isinstance(whole, ir.Intersect | ir.IntersectAll)
             case ir.SetOperation():
-                bare = first and not isinstance(whole, ir.Intersect | ir.IntersectAll)
+                may_stand_bare = first and not isinstance(whole, ir.Intersect | ir.IntersectAll)
             case _:
-                bare = False
-        return text if bare and self.style.chance(70) else f"({text})"
+                may_stand_bare = False
+        return text if may_stand_bare and self.style.chance(70) else f"({text})"
 
     def limited(self, limited: ir.Limited) -> str:
         """Returns a query with its order and LIMIT; outputs are named or given by position."""
@@ -168,6 +170,7 @@ class Writer:
         return (select, joins, False) if merged is None else (*merged, True)
 
     def select(self, select: ir.Select) -> str:
+        """Returns a block. What is drawn for one part decides what may be drawn for the parts after it."""
         pivot = pivot_of(select)
         if pivot is not None and self.style.chance(70):
             return written_pivot(self, select, pivot)
@@ -178,26 +181,26 @@ class Writer:
                 return self.select(qualified_outside(select))
         select, joins, merged = self.without_memberships(select)
         conditions = [membership(self, join) for join in joins]
-        beside = None if joins else self.beside(select)
-        select, values = (select, {}) if joins or beside else self.values(select)
+        lateral_from = None if joins else self.beside(select)
+        select, values = (select, {}) if joins or lateral_from else self.values(select)
         # Without a qualifier a name of two relations would be ambiguous.
         # A condition that was a join may read the elements, too.
         place = place_in_list(select) if self.style.chance(60) and not joins else None
         writer = replace(self, merges=select.sets is None)
         source, views = writer.with_views(select.source, in_list=place is not None)
-        source = beside or source
+        source = lateral_from or source
         single = self.is_single(select.source)
         # Spark finds a key in the select list only if it is written alike there.
         once = Clause(self.style, False)
-        known: Mapping[ir.Expr, Written] = {
+        texts: Mapping[ir.Expr, Written] = {
             **values,
             **{key: once.written(key) for key in select.group_by or () if isinstance(key, ir.Call)},
         }
         bare = single and self.style.chance(60)
-        sets, groupings = self.sets(select, Clause(self.style, bare, known))
-        known = {**known, **groupings}
+        sets, groupings = self.sets(select, Clause(self.style, bare, texts))
+        texts = {**texts, **groupings}
         windows = names_of_windows(self.style, ir.windows_of(select))
-        clause = Clause(self.style, bare, known, windows)
+        clause = Clause(self.style, bare, texts, windows)
         distinct = "DISTINCT " if select.distinct else ""
         items = ", ".join(self.items(select, clause, place))
         parts = [
@@ -206,7 +209,7 @@ class Writer:
             *views,
         ]
         rows = lists_of_rows(clause, select.where)
-        filters = replace(clause, known={**known, **rows})
+        filters = replace(clause, known={**texts, **rows})
         where = self.conditions(filters, select.where, [] if merged else conditions)
         if where:
             parts.append(f"{self.style.words('WHERE')} {where}")
@@ -299,6 +302,7 @@ class Writer:
         }
 
     def keys(self, select: ir.Select, keys: tuple[ir.Expr, ...], clause: Clause) -> str:
+        """Returns the keys of GROUP BY: ALL, or each by its expression, name, alias or position."""
         items = [item.expr for item in select.items]
         if _all_are_keys(items, keys) and self.style.chance(20):
             return self.style.words("ALL")
@@ -387,6 +391,7 @@ class Writer:
         return texts
 
     def source(self, relation: ir.Relation) -> str:
+        """Returns a FROM clause, in which a comma may stand for a cross join or before elements."""
         if isinstance(relation, ir.Exploded):
             inner = self.source(relation.relation)
             return lateral(Clause(self.style, False), relation, inner, comma=True)
@@ -398,6 +403,7 @@ class Writer:
         return self.relation(relation)
 
     def relation(self, relation: ir.Relation) -> str:
+        """Returns one relation of a FROM clause with its alias."""
         as_ = self.style.words("AS ") if self.style.chance(60) else ""
         match relation:
             case ir.Named(name, alias):
@@ -418,6 +424,7 @@ class Writer:
         return f" ({', '.join(ir.output_names(query))})" if self.style.chance(8) else ""
 
     def join(self, join: ir.Join) -> str:
+        """Returns a join: LATERAL, USING, NATURAL or ON, with the words that may be left out or added."""
         first = first_rows(join)
         if first is not None and self.style.chance(75):
             return f"{self.relation(join.left)} {tied_rows(self, first)}"

@@ -38,12 +38,14 @@ def cobra(observed: Observed) -> Mapping[str, bytes]:
 
 
 def _log(transaction: Transaction, writers: Writers) -> bytes:
+    """Returns the records of a transaction."""
     end = "C" if transaction.status is Status.COMMITTED else "A"
     ops = (_op(op, writers) for op in transaction.ops)
     return _record("S", transaction.number) + b"".join(ops) + _record(end, transaction.number)
 
 
 def _op(op: Op, writers: Writers) -> bytes:
+    """Returns the record of an operation. Raises HistoryError: its key or value is no integer."""
     key = _integer(op.key)
     if op.kind is Kind.READ and op.value is None:
         return _record("R", LOADED, LOADED, key, 0)

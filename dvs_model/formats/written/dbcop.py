@@ -27,6 +27,7 @@ def dbcop_json(observed: Observed) -> bytes:
 
 
 def _array(op: Op) -> list[object]:
+    """Returns an operation as dbcop's JSON has it, such as ["w", 3, 9]."""
     if op.kind is Kind.READ and op.value is None:
         return ["r", number(op.key, GREATEST_NUMBER), None]
     value = number(op.value, GREATEST_NUMBER) if op.value == 0 else value_of(op, GREATEST_NUMBER)

@@ -13,6 +13,7 @@ from dvs_model.observed.seen import Kind, Observed, Op, Status, Transaction
 from dvs_model.observed.values import Symbol, Text
 
 TYPES = {Status.COMMITTED: "ok", Status.ABORTED: "fail", Status.UNKNOWN: "info"}
+"""The type of the operation with which a transaction ends."""
 
 
 def edn(observed: Observed) -> bytes:
@@ -25,22 +26,22 @@ def edn(observed: Observed) -> bytes:
 
 
 def _moments(observed: Observed) -> Iterator[tuple[str, int, Transaction]]:
-    """Yields the beginning and end of each transaction, with the number of its process."""
+    """Yields the beginnings and ends of transactions in order: type, number of the process, transaction."""
     moments: list[tuple[float, int, str, Transaction]] = []
     numbers = sessions_of(observed)
     windows = [
         each.window or (2.0 * place, 2.0 * place + 1) for place, each in enumerate(observed.transactions)
     ]
     turns = list(zip((each.session for each in observed.transactions), windows, strict=True))
-    last = {(session, begin): place for place, (session, (begin, _)) in enumerate(turns)}
-    first = {(session, end): place for place, (session, (_, end)) in reversed([*enumerate(turns)])}
+    last_to_begin = {(session, begin): place for place, (session, (begin, _)) in enumerate(turns)}
+    first_to_end = {(session, end): place for place, (session, (_, end)) in reversed([*enumerate(turns)])}
     for place, (each, (session, (begin, end))) in enumerate(zip(observed.transactions, turns, strict=True)):
         # What ends when another one begins was not over before: so at one moment, beginnings come first.
         # But a process does one after the other: it ends one, and then begins the next one.
-        after = first.get((session, begin), place) < place
+        after = first_to_end.get((session, begin), place) < place
         moments.append((begin, 2 if after else 0, "invoke", each))
         if end != float("inf") or each.status is not Status.UNKNOWN:
-            before = last.get((session, end), place) > place
+            before = last_to_begin.get((session, end), place) > place
             moments.append((end, 1 if before else 3, TYPES[each.status], each))
     for _, _, kind, each in sorted(moments, key=lambda moment: moment[:2]):
         yield kind, numbers[each.session], each
@@ -57,7 +58,7 @@ def _op(op: Op, *, shown: bool) -> str:
 
 
 def _key(key: str) -> str:
-    """Returns a key of a file of EDN as it stands there, and any other one as a text."""
+    """Returns a key as it stands in EDN, if it comes from EDN; any other key as a text."""
     try:
         read = [canonical(form) for form, _ in forms(key)]
     except HistoryError:

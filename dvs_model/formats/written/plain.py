@@ -12,7 +12,7 @@ LARGEST = 2**63 - 1
 
 
 def sessions_of(observed: Observed) -> Mapping[str, int]:
-    """Returns the number of each session: its own, or one by their order where a name is no number."""
+    """Returns the number of each session: its own, or one by their order where any name is no number."""
     names = dict.fromkeys(each.session for each in observed.transactions)
     if all(_is_number(name) for name in names):
         return {name: int(name) for name in names}
@@ -32,7 +32,7 @@ def by_session(observed: Observed) -> Mapping[str, list[Transaction]]:
 def unmarked(observed: Observed) -> Observed:
     """Returns the history in which a read of what was there before the run shows nothing.
 
-    Each format has a mark of its own for that, such as 0.
+    Each format has a mark of its own for that, such as 0, which is replaced here.
     """
     marks = observed.records.initial - {None}
     if not marks:
@@ -64,7 +64,7 @@ def number(value: object, most: int = LARGEST) -> int:
 
 
 def _is_number(text: str) -> bool:
-    """Whether a text is a number from 0 as it is written: 07 is another name than 7."""
+    """Tells whether a text is a number from 0 as it is written: 07 is another name than 7."""
     return text.isdecimal() and text.isascii() and len(text) < 25 and str(int(text)) == text
 
 

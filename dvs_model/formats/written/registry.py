@@ -1,4 +1,4 @@
-"""The writer of each format, and which one a file is written with."""
+"""The writers of all formats, and which of them writes a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dvs_model.formats.written.timekiller import timekiller
 from dvs_model.observed.seen import Observed
 
 Files = bytes | Mapping[str, bytes]
-"""What a file holds; or by name what the files of a folder do."""
+"""The bytes of a file, or those of the files of a folder by name."""
 
 
 @dataclass(frozen=True, slots=True)

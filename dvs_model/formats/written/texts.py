@@ -1,4 +1,4 @@
-"""Histories of registers as lines of text: those of Plume, of AWDIT, and dbcop's `.hist`."""
+"""Writers of register histories as text: for Plume, AWDIT, and dbcop's `.hist`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ def plume(observed: Observed) -> bytes:
 
     Raises HistoryError: a list, a key or value that is no number, or a transaction without an answer.
     """
+    # Only for its check: Plume has no transaction without an answer.
     by_session(observed)
     numbers, lines = sessions_of(observed), []
     for each in observed.transactions:
@@ -24,16 +25,17 @@ def plume(observed: Observed) -> bytes:
 
 
 def awdit(observed: Observed) -> bytes:
-    """Returns the text of AWDIT, in which what was there before the run is written by a session of its own.
+    """Returns the text of AWDIT. A first session writes the values from before the run, if any was read.
 
     Raises HistoryError: a list, a key or value that is no number, or a transaction that did not commit.
     """
     if any(each.status is not Status.COMMITTED for each in observed.transactions):
         raise HistoryError("AWDIT's text has committed transactions alone; write .edn")
     ops = [op for each in observed.transactions for op in each.ops]
-    taken = {(op.key, op.value) for op in ops}
+    # AWDIT has no mark for "before the run": a first session writes a value that no operation of the key has.
+    used = {(op.key, op.value) for op in ops}
     initial = {
-        key: next(value for value in range(len(ops) + 1) if (key, value) not in taken)
+        key: next(value for value in range(len(ops) + 1) if (key, value) not in used)
         for key in sorted({op.key for op in ops if op.kind is Kind.READ and op.value is None})
     }
 
@@ -52,9 +54,10 @@ def awdit(observed: Observed) -> bytes:
 
 
 def hist(observed: Observed) -> bytes:
-    """Returns dbcop's `.hist`: a line for each transaction, and one that ends each session.
+    """Returns dbcop's `.hist`: one line for each transaction, and `---` between sessions.
 
-    Raises HistoryError: a list, a value that is no number, or a transaction without an answer.
+    Raises HistoryError: a list, a value that is no number, a transaction without an answer, a key with other
+    characters than letters, digits and _, or two keys that would get one name.
     """
     names = {op.key for each in observed.transactions for op in each.ops}
     if len(set(map(_name, names))) < len(names):
@@ -71,7 +74,7 @@ def hist(observed: Observed) -> bytes:
 
 
 def _name(key: str) -> str:
-    """Returns a key as the project's page wants it: a letter or _ comes first."""
+    """Returns a key as the pages of dbcop want a name: a letter or _ comes first."""
     return f"k{key}" if key[:1].isdigit() else key
 
 
