@@ -65,8 +65,8 @@ class Limits:
     `gap`: the reason why a query with supported operators is not supported, None where it is. `amend`: a
     query close to the given one that the engine is more likely to support, with the same columns and perhaps
     more; amending twice gives the same as amending once. `asks`: whether the engine itself is asked for each
-    query, which is left out if a new database refuses it over empty tables. `dialects`: those in which every query and
-    condition has a text (see `within_dialect`).
+    query, which is left out if a new database refuses it over empty tables. `dialects`: those in which every
+    query and condition has a text (see `within_dialect`).
 
     `lacks`: functions and other words of the dialect's SQL that the engine does not know, as "substr" or
     "IS DISTINCT FROM". `keys`: every base table gets a primary key, so that no two rows are equal. `nulls`:

@@ -210,8 +210,10 @@ class _Tables:
         if table not in self.labels:
             label = re.sub(r"[^A-Za-z0-9]", "_", table)
             label = label if label[:1].isalpha() else f"t_{label}"
-            in_use = label in self.labels.values()
-            self.labels[table] = f"{label}_{len(self.labels)}" if in_use else label
+            in_use, number = set(self.labels.values()), len(self.labels)
+            candidates = (label, *(f"{label}_{number + more}" for more in range(number + 1)))
+            # One of them is free, because fewer labels are in use.
+            self.labels[table] = next(each for each in candidates if each not in in_use)
         label = self.labels[table]
         if (table, path) not in self.names:
             self.counts[table] += 1

@@ -130,7 +130,7 @@ def read(
     try:
         table = pq.ParquetFile(file)
         found = (table.metadata.metadata or {}).get(ABOUT.encode())
-        about = None if found is None else json.loads(found)
+        about = None if found is None else _parsed(found)
         first_about: Mapping[str, Any] = {} if about is None else next(iter(about.values()), {})
         if about is None or (len(about) == 1 and "records" in first_about):
             of = first_about.get("name", name), first_about or None
@@ -147,6 +147,14 @@ def read(
         yield Refused(name, error)
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
         yield Refused(name, HistoryError(f"no Parquet that can be read: {error}"))
+
+
+def _parsed(found: bytes) -> Mapping[str, Any]:
+    """Returns what the metadata says of each history. Raises HistoryError: it is no object of objects."""
+    about = json.loads(found)
+    if not isinstance(about, dict) or not all(isinstance(each, dict) for each in about.values()):
+        raise HistoryError(f"the metadata under {ABOUT!r} is no JSON object with one for each history")
+    return about
 
 
 def _histories(table: pq.ParquetFile) -> Iterator[tuple[str, pa.Table]]:

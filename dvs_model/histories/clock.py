@@ -102,8 +102,15 @@ def _closed(
             waiting[later] -= 1
             if waiting[later] == 0:
                 ready.append(later)
-    stuck = next(((i, j) for i, j in items if waiting.get(i) and waiting.get(j)), None)
-    return earlier, stuck
+    # What never gets ready has an item before it that does not either: so the way back ends in a cycle.
+    into = {j: (i, j) for i, j in items if waiting.get(i) and waiting.get(j)}
+    if not into:
+        return earlier, None
+    txn, seen = next(iter(into)), set[int]()
+    while txn not in seen:
+        seen.add(txn)
+        txn = into[txn][0]
+    return earlier, into[txn]
 
 
 def _ranked(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -61,6 +62,12 @@ def test_files_are_objects_and_commits_transactions(tmp_path: Path) -> None:
         "w1(t_f1_1, a) c1 r2(t_f1_1) w2(t_f1_dead) w2(t_f2_2, b) c2 w3(t_f3_3, c) c3"
     )
     assert isinstance(check(found.history).levels[Level.PL_3], Holds)
+
+
+def test_tables_of_nearly_one_name_have_files_of_their_own(tmp_path: Path) -> None:
+    names = ("a_b_2", "a-b", "a_b", "a.b")
+    found = read(*(table(tmp_path / name, [({}, [], [name])]) for name in names))
+    assert len({obj for event in found.history.events for obj in re.findall(r"\w+_f1", str(event))}) == 4
 
 
 def test_a_commit_that_does_not_say_what_it_read_makes_levels_unknown(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def error(text: str) -> HistoryError:
         ("w1(x1) r1(P: y0) r2(P: x0, y0) c1 c2", 1, 8, "of x, which is left out here, made by w1(x1)"),
         ("s1 w1(x1) c1 r2(x1) c2 [c1 < s2]", 1, 25, "beside the start event s1"),
         ("w1(x1) c1 r2(x1) c2 [c1 < s2, c2 < s1]", 1, 22, "no clock can"),
+        ("w1(x1) c1 r2(x1) c2 c3 c4 [c3 < s4, c1 < s2, c2 < s1, c2 < s3]", 1, 37, "T2 would precede itself"),
         (
             "w1(x1) c1 w2(y2) c2 r3(x1) c3 r4(y2) c4 [c1 < s3, c2 < s4]",
             1,

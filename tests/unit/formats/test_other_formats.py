@@ -645,6 +645,8 @@ def test_timekillers_json_is_written_as_it_is_read() -> None:
 def test_a_text_of_registers_holds_no_list(form: Form, value: int) -> None:
     """An append of 0 was written as a read."""
     ops = [Op(Kind.APPEND, "1", value), Op(Kind.READ_LIST, "1", (value,))]
-    observed = Observed("h", [Transaction(1, "0", Status.COMMITTED, ops, "line 1")], Records(aborts=True, lists=True))
+    observed = Observed(
+        "h", [Transaction(1, "0", Status.COMMITTED, ops, "line 1")], Records(aborts=True, lists=True)
+    )
     with pytest.raises(HistoryError, match="no lists"):
         WRITERS[form].write(observed)

@@ -102,3 +102,12 @@ def test_other_tables_are_no_histories(tmp_path: Path) -> None:
         (item,) = FORMATS["parquet"].read(io.BytesIO(data), "x", None)
         assert isinstance(item, Refused)
         assert fact in item.error.fact
+
+
+@pytest.mark.parametrize("about", ["[]", "5", '{"first": []}', "{"])
+def test_metadata_that_is_none_of_ours_is_refused(about: str, tmp_path: Path) -> None:
+    file = tmp_path / "h.parquet"
+    rows = pa.table({"history": pa.array([], pa.string())})
+    pq.write_table(rows.replace_schema_metadata({table.ABOUT: about}), file)
+    (item,) = table.read(io.BytesIO(file.read_bytes()), "h.parquet")
+    assert isinstance(item, Refused)
