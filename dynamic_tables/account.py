@@ -166,6 +166,7 @@ class Account(TableCommands, Watching, Evolving):
             return self._writable().end_unfinished(keep=keep)
 
     def _writable(self) -> WritableStore:
+        """Returns the store, in which users can write base tables. Raises DefinitionError: it has none."""
         if not isinstance(self.store, WritableStore):
             raise DefinitionError("this account's store keeps no base tables; write them where they live")
         return self.store
@@ -352,6 +353,7 @@ class Account(TableCommands, Watching, Evolving):
             return store.write_frame(definition.name, frame, mode)
 
     def _frames(self) -> FrameStore:
+        """Returns the store, which has data frames of Spark. Raises DefinitionError: it has none."""
         if not isinstance(self.store, FrameStore):
             raise DefinitionError("this account's store has no data frames; open one on Spark")
         return self.store
@@ -395,11 +397,11 @@ class Account(TableCommands, Watching, Evolving):
                 allowed(self, definition.name, Privilege.OWNERSHIP)
             ensure_not_moving(self.store.journal.poll(), definition.name)
             self.forget(definition.name)
-            known = self.store.journal.poll().of(definition.name).number
+            number = self.store.journal.poll().of(definition.name).number
             self.store.drop(definition)
             if isinstance(definition, DynamicTable):
                 try:
-                    note_dropped(self, definition.name, known)
+                    note_dropped(self, definition.name, number)
                 except StoreError:
                     # As on a full disk: the command has failed, so the table is still there.
                     if isinstance(self.store, NamingStore):

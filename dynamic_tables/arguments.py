@@ -1,4 +1,4 @@
-"""What users may give as names and times; errors say what is wrong with one."""
+"""Checks of the names, data timestamps and primary keys that users give; errors say what is wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dynamic_tables.errors import DefinitionError
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 LONGEST_NAME = 128
-"""Characters of a name."""
+"""The most characters of a name."""
 
 
 def checked_name(name: object, of: str = "a table or view") -> str:
@@ -50,15 +50,15 @@ def checked_key(table: BaseTable, key: object) -> BaseTable:
     if not isinstance(given, Sequence):
         raise DefinitionError(f"the primary key of {table.name} is {key!r}; give the names of its columns")
     wanted = [checked_text(name, "a column").lower() for name in given]
-    known = {name.lower(): type_ for name, type_ in table.columns}
+    types = {name.lower(): type_ for name, type_ in table.columns}
     for name in wanted:
-        if name not in known:
+        if name not in types:
             raise DefinitionError(
-                f"{table.name} has no column {name} for its primary key; there are: {', '.join(known)}"
+                f"{table.name} has no column {name} for its primary key; there are: {', '.join(types)}"
             )
-        if not known[name].identifies:
+        if not types[name].identifies:
             raise DefinitionError(
-                f"column {name} of {table.name}, of type {known[name]}, cannot be part of a primary key"
+                f"column {name} of {table.name}, of type {types[name]}, cannot be part of a primary key"
             )
     if len(set(wanted)) < len(wanted):
         raise DefinitionError(f"the primary key of {table.name} names a column twice: {', '.join(wanted)}")

@@ -1,4 +1,4 @@
-"""From the text of a query to the definition of a dynamic table."""
+"""From the text of a query to the definition of a dynamic table, INCREMENTAL or FULL."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ TIME_WINDOWS = frozenset({"window", "session_window", "window_time"})
 
 @dataclass(frozen=True, slots=True)
 class ReadQuery:
-    """A query as the engine reads it: what it names, and its plan or the error that says why it has none.
+    """A query as the engine reads it: its names, and its plan or the error that says why it has none.
 
-    `uncaptured`: why the changes of its sources cannot be told, if so; then the plan serves FULL refreshes.
+    `uncaptured`: why the changes of its sources cannot be captured; then the plan serves FULL refreshes only.
     """
 
     text: TextQuery
@@ -217,7 +217,10 @@ def define(
 def _undecided_rows(
     bound: BoundQuery, store: Store, rules: Rules, now: int, *, frozen: bool
 ) -> UnsupportedError | None:
-    """Returns why it is not decided which rows a plan keeps; None: it is. `frozen`: some rows stay."""
+    """Returns why a plan leaves open which rows it keeps, as ties do; None: it does not.
+
+    `frozen`: the table has a frozen part.
+    """
     if frozen and (error := unsupported_beside_frozen(bound.plan)) is not None:
         return error
     try:
@@ -274,12 +277,15 @@ def ensure_frozen_stays(old: DynamicTable, new: DynamicTable) -> None:
 
 def hidden_columns(query: BoundQuery | None, rules: Rules) -> Columns:
     """Returns the hidden columns of an incremental table over a query."""
-    known = None if query is None else stored_groups(query, rules)
-    return () if known is None else known.state
+    groups = None if query is None else stored_groups(query, rules)
+    return () if groups is None else groups.state
 
 
 def _columns(query: str, read: ReadQuery, analyzer: TextAnalyzer | None, *, incremental: bool) -> Columns:
-    """Returns the columns as a refresh gives them: those of the text, where Spark runs the text."""
+    """Returns the columns as a refresh gives them: Spark's columns of the text, where Spark runs the text.
+
+    Raises UnsupportedError: nobody can tell them.
+    """
     if analyzer is not None and not incremental:
         return analyzer.columns_of_text(query, read.text.names)
     if isinstance(read.plan, UnsupportedError):

@@ -1,4 +1,4 @@
-"""Definitions: what the account knows of a table besides its rows."""
+"""Definitions of base tables and dynamic tables: what the account knows of a table besides its rows."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class RefreshMode(Enum):
         try:
             return cls[mode.upper()]
         except KeyError:
-            known = ", ".join(cls.__members__)
-            raise DefinitionError(f"no refresh mode {mode!r}; there are: {known}") from None
+            modes = ", ".join(cls.__members__)
+            raise DefinitionError(f"no refresh mode {mode!r}; there are: {modes}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +111,14 @@ def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[obje
 
 
 def _facts(texts: tuple[str, ...], stored: Sequence[BaseTable | DynamicTable]) -> tuple[str, ...]:
-    """Returns what a query depends on of the tables that it reads, in words."""
+    """Returns the properties of its sources on which a query depends, one text each: see `fingerprint`."""
     # Imported here: opening a session needs definitions, but no parser.
     from dynamic_tables.reading.text import text
 
     movable = frozenset[str]().union(*map(text.movable_names, texts))
     named = frozenset[str]().union(*map(text.identifiers, texts))
     unnamed = any(map(text.reads_unnamed, texts))
-    taken = (
+    candidates = (
         f"named: {source.name}.{name}"
         for source in stored
         for name in sorted(name.lower() for name, _ in source.columns)
@@ -152,4 +152,4 @@ def _facts(texts: tuple[str, ...], stored: Sequence[BaseTable | DynamicTable]) -
         for name, names in sorted(source.stored_as)
         if any(text.names_column(one, name.lower()) for one in texts)
     )
-    return (*typed, *without, *keys, *taken, *listed, *stored_as)
+    return (*typed, *without, *keys, *candidates, *listed, *stored_as)

@@ -116,7 +116,7 @@ def explain(
         reason = reason or (None if first is None else str(first))
         _check_frozen(bound, frozen_where, rules, type_of, incremental=reason is None)
     # Of a frozen group hidden columns would not follow its rows.
-    known = None if reason or frozen_where else stored_groups(bound, rules)
+    groups = None if reason or frozen_where else stored_groups(bound, rules)
     return Explanation(
         incremental=reason is None,
         reason=reason,
@@ -126,8 +126,8 @@ def explain(
         change_query=None
         if reason or not changes
         else formatted(render(change_plan(bound, rules), dialect).text(), dialect),
-        row_id=None if reason else _made_id(plan, trees.passed_on),
-        hidden=() if known is None else tuple(name for name, _ in known.state),
+        row_id=None if reason else _topmost_id(plan, trees.passed_on),
+        hidden=() if groups is None else tuple(name for name, _ in groups.state),
         frozen_where=frozen_where,
     )
 
@@ -152,6 +152,7 @@ def _check_frozen(
 
 
 def _unsupported(bound: nodes.BoundQuery, rules: Rules) -> str | None:
+    """Returns why a query cannot be maintained incrementally; None: it can."""
     try:
         ensure_supported(bound, rules)
     except UnsupportedError as error:
@@ -166,8 +167,8 @@ def formatted(text: str, dialect: Dialect) -> str:
     return sqlglot.parse_one(text, read=read).sql(read, pretty=True, normalize_functions=False)
 
 
-def _made_id(tree: PlanTree, passed_on: str) -> str:
-    """Returns the topmost id that an operator makes; projections and filters only pass ids on."""
+def _topmost_id(tree: PlanTree, passed_on: str) -> str:
+    """Returns the row id of the topmost operator that makes ids; projections and filters only pass ids on."""
     while tree.row_id == (passed_on,) and tree.children:
         tree = tree.children[0]
     return "; ".join(tree.row_id)
@@ -175,6 +176,8 @@ def _made_id(tree: PlanTree, passed_on: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Trees:
+    """Builds the tree of a plan, with row ids in SQL. `keys`: by base table the columns of its key."""
+
     differentiation: Differentiation
     dialect: Dialect
     keys: Mapping[str, tuple[str, ...]]
@@ -238,6 +241,7 @@ class _Trees:
 
 
 def _row_id(state: nodes.Plan) -> Expr:
+    """Returns the expression of `$ROW_ID` in a plan that a rule returned."""
     if isinstance(state, nodes.Project):
         return next(expr for name, expr in state.items if name == nodes.ROW_ID)
     return next(column for column in nodes.columns(state) if column.name == nodes.ROW_ID)
@@ -255,12 +259,12 @@ def declare(tables: Iterable[str], views: Iterable[str] = ()) -> Relations:
     A table may have a primary key: `r(a INT, b STRING, PRIMARY KEY (a))`.
     Raises DefinitionError: for a text of another form, and for a name that is declared twice.
     """
-    known: dict[str, BaseTable | View] = {}
+    relations: dict[str, BaseTable | View] = {}
 
     def add(relation: BaseTable | View) -> None:
-        if relation.name.lower() in known:
+        if relation.name.lower() in relations:
             raise DefinitionError(f"{relation.name} is declared twice")
-        known[relation.name.lower()] = relation
+        relations[relation.name.lower()] = relation
 
     for text in tables:
         match = TABLE.fullmatch(text)
@@ -276,10 +280,11 @@ def declare(tables: Iterable[str], views: Iterable[str] = ()) -> Relations:
         if match is None:
             raise DefinitionError(f"view {text!r}: write it as name=SELECT ...")
         add(View(match["name"], match["query"]))
-    return known
+    return relations
 
 
 def _columns(table: str, parts: Sequence[str]) -> Columns:
+    """Returns the columns that a table is declared with. `parts`: a text `name TYPE` each."""
     typed: dict[str, tuple[str, Type]] = {}
     for part in parts:
         match = COLUMN.fullmatch(part)

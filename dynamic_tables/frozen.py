@@ -47,6 +47,7 @@ FOLLOWING = frozenset(
 """Functions of Spark that grow with the time among their arguments, where the others are constants."""
 
 Bind = Callable[[str, Relations, TypeOf | None], BoundQuery]
+"""From a query, its relations and what types further expressions to its plan, as `reading.bind` does it."""
 
 BEGIN = f"SELECT * FROM {ROWS} WHERE "
 """With a condition behind it, a query over these rows."""
@@ -67,6 +68,7 @@ def ensure_only_freezes(table: str, condition: str) -> None:
 
 
 def _only_freezes(tree: exp.Expr) -> bool:
+    """Tells whether a condition that holds for a row at one time holds for it at every later time."""
     match tree:
         case exp.Paren():
             return _only_freezes(tree.this)
@@ -81,6 +83,7 @@ def _only_freezes(tree: exp.Expr) -> bool:
 
 
 def _has_time(tree: exp.Expr) -> bool:
+    """Tells whether an expression has a function of the current time."""
     return any(map(_is_time, tree.find_all(exp.Func)))
 
 
@@ -140,7 +143,7 @@ class FrozenPart:
         return Project(_on_leaf(bound.plan, leaf), bound.outputs)
 
     def identified(self, rows: Plan, passed: Sequence[Col]) -> Plan:
-        """Returns rows with ids that also hold what the condition reads; `passed`: columns beside those.
+        """Returns rows with ids that encode the columns in the condition, too. `passed`: further columns.
 
         A row that a change takes out of the frozen part, or into it, is another row of the table then: the
         frozen one stays under its own id.
@@ -185,8 +188,8 @@ def ensure_condition(table: DynamicTable, bind: Bind, type_of: TypeOf | None) ->
         ensure_deterministic(parse_query(BEGIN + part.condition))
         part.rows(ROWS, (), frozen=True)
     except DefinitionError as error:
-        known = f"frozen_where of {table.name}"
-        raise error if str(error).startswith(known) else DefinitionError(f"{known}: {error}") from None
+        prefix = f"frozen_where of {table.name}"
+        raise error if str(error).startswith(prefix) else DefinitionError(f"{prefix}: {error}") from None
     types = dict(table.columns)
     if table.incremental and not all(types[name].identifies for name in part.named):
         raise DefinitionError(f"frozen_where of {table.name} reads a column that cannot be part of a row id")

@@ -1,9 +1,9 @@
 """Functions of one's own: SQL functions by their text, Python functions by a reference to their source.
 
-A function is stored in the account's journal. What a table depends on is its digest: of a SQL function that
-of its text, of a Python function that of the source of its module, as the process that refreshes finds it.
-The module is run from its source and not imported: so a changed source is a changed function in a process
-that runs for days, too, and Spark sends the function to its workers by value.
+A function is stored in the account's journal. A table depends on the digest of each function that it calls:
+of the text of a SQL function, or of the source of a Python function's module, as the process that refreshes
+finds it. The module is run from its source and not imported: so a changed source is a changed function in a
+process that runs for days, too, and Spark sends the function to its workers by value.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class OwnFunction:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A function as this process finds it: its digest, and what a Python function calls; else None."""
+    """A function as this process finds it. `call`: the function in Python; None for a SQL function."""
 
     function: OwnFunction
     digest: str
@@ -200,10 +200,10 @@ def loaded(function: OwnFunction) -> Loaded:
 @lru_cache(maxsize=64)
 def _run(module: str, package: str, file: str, source: str) -> Mapping[str, Callable[..., object]]:
     """Returns the names of a module after its source was run."""
-    made = types.ModuleType(f"{module} of {_digest(source)}")
-    made.__dict__.update(__file__=file, __package__=package)
-    exec(compile(source, file, "exec"), made.__dict__)  # noqa: S102  # it is what importing does
-    return made.__dict__
+    loose = types.ModuleType(f"{module} of {_digest(source)}")
+    loose.__dict__.update(__file__=file, __package__=package)
+    exec(compile(source, file, "exec"), loose.__dict__)  # noqa: S102  # it is what importing does
+    return loose.__dict__
 
 
 def takes_series(call: Callable[..., object]) -> bool:
@@ -229,4 +229,5 @@ def changed_functions(before: str, after: str) -> tuple[str, ...]:
 
 
 def _digest(*parts: str) -> str:
+    """Returns the first DIGITS hexadecimal digits of the SHA-256 of some texts."""
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:DIGITS]

@@ -10,6 +10,7 @@ from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.reading.text.relations import View
 
 SECOND_US = 1_000_000
+"""Microseconds in a second."""
 
 
 def script(definitions: Iterable[Definition]) -> str:
@@ -18,6 +19,7 @@ def script(definitions: Iterable[Definition]) -> str:
 
 
 def _statement(definition: Definition) -> str:
+    """Returns the statement that creates a definition, without a semicolon."""
     name = SPARK.identifier(definition.name)
     match definition:
         case BaseTable():

@@ -53,7 +53,10 @@ def _newest(store: Store, name: str) -> Relation | None:
 def _windows(
     plan: nodes.Plan, read: frozenset[str] | None
 ) -> Iterator[tuple[nodes.Window, frozenset[str] | None]]:
-    """Yields the windows of a plan, each with the names of the columns that are read above it; None: all."""
+    """Yields the windows of a plan, each with the columns that are read in it or above it; None: all.
+
+    `read`: the same for the plan itself.
+    """
     match plan:
         case nodes.Project() | nodes.Aggregate():
             read = frozenset(_named_in(plan))
@@ -90,6 +93,10 @@ def _ensure_none(
     sources: dict[str, Relation],
     store: Store,
 ) -> None:
+    """Raises UnsupportedError, with an example: rows are equal in the order of a window, and not alike.
+
+    `rows`: the plan of the window's input. `read`: see `_windows`. `sources`: the newest rows of each source.
+    """
     leaves = {leaf_name(name, At.T1): relation for name, relation in sources.items()}
     for _, call in node.calls:
         keys = list(dict.fromkeys((*call.partition, *(key.expr for key in call.order))))

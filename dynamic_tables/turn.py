@@ -10,7 +10,10 @@ from types import TracebackType
 
 @dataclass(slots=True)
 class Turn:
-    """A lock that a thread may take again. `begin` is called where it takes it for the first time."""
+    """A lock that a thread may take again while it has it. `begin` is called only when it takes it first.
+
+    `depth`: how often the thread has taken the lock and not given it back.
+    """
 
     begin: Callable[[], None]
     lock: RLock = field(default_factory=RLock)

@@ -24,7 +24,7 @@ class SourceVersion:
 
 @dataclass(frozen=True, slots=True)
 class SourceHistory:
-    """The readable versions of a source, oldest first; `dynamic` if refreshes made them."""
+    """The readable versions of a source, oldest first; `dynamic`: they are refreshes of a dynamic table."""
 
     name: str
     dynamic: bool
@@ -61,6 +61,7 @@ class Frontier:
         sources = data["sources"]
         if not isinstance(sources, Mapping):
             raise TypeError("the frontier in the commit metadata has no object `sources`")
+        # `int` does not accept the type `object` of a decoded value, so it is made a text before.
         return Frontier(
             int(str(data["timestamp"])),
             {name: SourceVersion(int(v), int(t), int(c), str(i)) for name, (v, t, c, i) in sources.items()},

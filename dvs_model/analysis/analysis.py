@@ -1,4 +1,8 @@
-"""One history under one reading: the graph, clocks and indexes that detectors share, made on first use."""
+"""The analysis of one history under one reading of the definitions.
+
+It holds what the detectors of phenomena share (the DSG, the clocks, the index of events), each built on first
+use.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from dvs_model.histories.history import History, PredicateRead, Read, Write
 from dvs_model.theory.definitions import Order
 
 STEPS = 100_000_000
-"""The default budget of one detector on one history."""
+"""The default budget of one detector on one history, in steps of `graph.edges.Budget`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +38,15 @@ class Rules:
 
 
 RULES = Rules()
+"""The rules without a planted fault."""
 
 
 class Analysis:
-    """A history under a reading, with its graph and clocks. `steps`: the budget of each detector."""
+    """A history under a reading, with its graph and clocks.
+
+    `history`: as it is judged, with derivations as reads and writes if the reading ignores them. `steps`: the
+    budget of each detector.
+    """
 
     def __init__(
         self, history: History, reading: Reading = DEFAULT, *, steps: int = STEPS, rules: Rules = RULES
@@ -67,7 +76,7 @@ class Analysis:
 
     @cached_property
     def nodes(self) -> Mapping[int, list[int]]:
-        """Maps each transaction to its reads and writes, as event numbers in ascending order."""
+        """The reads and writes of each transaction, as event numbers in ascending order."""
         nodes: dict[int, list[int]] = {}
         for number, event in enumerate(self.history.events):
             if isinstance(event, Read | PredicateRead | Write):
@@ -90,12 +99,13 @@ class Analysis:
         return text_clock(self.history)
 
     def scope(self, order: Order | None = None, *, unfolded: bool = False) -> Scope | None:
-        """Returns the dependencies with the edges of an order; None: the history does not state the order.
+        """Returns the DSG with the edges of an order added; None: the history does not state the order.
 
         STARTS gives the start-ordered graph SSG (Adya 1999, section 4.3). `unfolded`: an edge of time ends at
         the last read or write of a transaction, not at its start. So the scope covers every unfolded graph
         SUSG (section 4.3.2), in which such an edge ends at one read or write.
         """
+        # Without time-precedes items both orders are that of the text, so one graph serves both.
         if order is Order.STARTS and not self.history.precedes:
             order = Order.REALTIME
         key = order, unfolded and order is not None
@@ -104,6 +114,7 @@ class Analysis:
         return self._scopes[key]
 
     def _scope(self, order: Order | None, unfolded: bool) -> Scope | None:
+        """Builds what `scope` returns and keeps for the next call."""
         if order is None:
             return Scope(self.graph, (), self.budget)
         if order is Order.SESSIONS:

@@ -1,4 +1,8 @@
-"""A graph with the edges of an order (sessions, real time, starts) added, and its knots as explicit edges."""
+"""The graph in which one phenomenon is searched: the DSG, with the edges of an order where it needs one.
+
+The order is that of sessions, of real time or of starts. Cycles are searched among explicit edges, which are
+listed only inside knots, because a cycle never leaves a knot.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,15 @@ from dvs_model.graph.graph import DEPENDENCIES, Components, Graph, Kind
 from dvs_model.histories.clock import Clock, moments
 
 MOST_EDGES = 5_000_000
-"""Steps towards the edges in knots, and so edges: more would fill the memory before they are searched."""
+"""The most steps for listing the edges inside knots, and so the most edges: more would fill the memory."""
 
 
 @dataclass(slots=True)
 class Scope:
-    """Dependencies and edges of `added` kinds. `clock`: the one that edges of time follow."""
+    """A graph of dependencies and the edges of an order.
+
+    `added`: the kind of the edges that the order added, if any. `clock`: the clock that edges of time follow.
+    """
 
     graph: Graph
     added: tuple[Kind, ...]
@@ -27,7 +34,7 @@ class Scope:
     _components: dict[tuple[frozenset[Kind], bool], Components] = field(default_factory=dict)
 
     def knots(self, kinds: Collection[Kind], *, certain: bool) -> Components:
-        """Returns the components over dependencies of some kinds and the added edges."""
+        """Returns the strongly connected components over dependencies of some kinds and the added edges."""
         key = frozenset(kinds), certain
         if key not in self._components:
             self._components[key] = self.graph.components((*kinds, *self.added), certain=certain)

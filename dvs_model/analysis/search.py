@@ -16,7 +16,7 @@ from dvs_model.graph.graph import Kind
 from dvs_model.histories.clock import Clock, moments
 
 BLOCK = 2048
-"""How many different sources of pairs one pass handles; a pass costs the budget one step for each vertex."""
+"""First vertices of pairs that `reaches` counts as one pass, which costs the budget one step per vertex."""
 
 CHEAP = 2_000
 """Candidates times vertices up to which a search from each candidate beats `reaches` for all (measured)."""
@@ -65,27 +65,27 @@ def web(edges: Iterable[Edge], clock: Clock | None = None, also: Iterable[int] =
     With a clock, "commits before the start of" between these transactions is a way too, along a chain of
     the moments at which they start.
     """
-    made = Web()
+    graph = Web()
     for edge in edges:
-        made.ways[made.node(edge.source)].append((made.node(edge.target), edge, True))
+        graph.ways[graph.node(edge.source)].append((graph.node(edge.target), edge, True))
     for txn in also:
-        made.node(txn)
+        graph.node(txn)
     if clock is not None:
-        made.moments = True
-        txns = list(made.number)
+        graph.moments = True
+        txns = list(graph.number)
         starts, following = moments(clock, txns)
-        slots = [made.vertex() for _ in starts]
+        slots = [graph.vertex() for _ in starts]
         place = dict(zip(starts, slots, strict=True))
         for early, late in pairwise(slots):
-            made.ways[early].append((late, None, False))
+            graph.ways[early].append((late, None, False))
         for txn in txns:
-            made.ways[place[clock.starts[txn]]].append((made.number[txn], None, False))
+            graph.ways[place[clock.starts[txn]]].append((graph.number[txn], None, False))
         for txn, after in following.items():
-            made.ways[made.number[txn]].append((slots[after], None, True))
-    return made
+            graph.ways[graph.number[txn]].append((slots[after], None, True))
+    return graph
 
 
-def reaches(made: Web, pairs: Sequence[tuple[int, int]], budget: Budget) -> list[bool]:
+def reaches(graph: Web, pairs: Sequence[tuple[int, int]], budget: Budget) -> list[bool]:
     """Returns for every pair of vertices whether the first reaches the second (or is it).
 
     Costs steps for every BLOCK different sources. Raises BudgetSpent.
@@ -95,8 +95,8 @@ def reaches(made: Web, pairs: Sequence[tuple[int, int]], budget: Budget) -> list
     # Imported here, because a small history needs no search for many pairs.
     import numpy as np
 
-    arcs = np.array([(v, head) for v, ways in enumerate(made.ways) for head, _, _ in ways], np.int64)
-    labels = labels_of([arcs.reshape(-1, 2)], len(made.ways))
+    arcs = np.array([(v, head) for v, ways in enumerate(graph.ways) for head, _, _ in ways], np.int64)
+    labels = labels_of([arcs.reshape(-1, 2)], len(graph.ways))
     # The condensed web: its vertices are the components, between which no arcs close a cycle.
     between, asked = labels[arcs.reshape(-1, 2)], labels[np.array(pairs, np.int64)]
     between = np.unique(between[between[:, 0] != between[:, 1]], axis=0)
@@ -124,7 +124,7 @@ def promising(back: Web, candidates: Sequence[Edge], budget: Budget) -> Sequence
 
 
 def shortest(
-    made: Web, start: int, goal: int, budget: Budget, closing: Mapping[int, Edge] = NO_EDGES
+    graph: Web, start: int, goal: int, budget: Budget, closing: Mapping[int, Edge] = NO_EDGES
 ) -> tuple[Edge, ...] | None:
     """Returns the edges of a shortest way; None: there is none. Raises BudgetSpent.
 
@@ -134,15 +134,15 @@ def shortest(
     """
     if start in closing:
         return (closing[start],)
-    way = cheapest_way(made.ways, start, goal, plain=not made.moments, closing=closing, spend=budget.spend)
-    return None if way is None else tuple(_edges_of_way(made, start, way))
+    way = cheapest_way(graph.ways, start, goal, plain=not graph.moments, closing=closing, spend=budget.spend)
+    return None if way is None else tuple(_edges_of_way(graph, start, way))
 
 
-def _edges_of_way(made: Web, start: int, steps: Iterable[tuple[int, Edge | None]]) -> Iterator[Edge]:
+def _edges_of_way(graph: Web, start: int, steps: Iterable[tuple[int, Edge | None]]) -> Iterator[Edge]:
     """Yields the edges of a way, each row of moments on it as one edge of time."""
-    since = made.owner.get(start)
+    since = graph.owner.get(start)
     for vertex, edge in steps:
-        txn = made.owner.get(vertex)
+        txn = graph.owner.get(vertex)
         if edge is not None:
             yield edge
         elif txn is not None and since is not None:
@@ -151,19 +151,19 @@ def _edges_of_way(made: Web, start: int, steps: Iterable[tuple[int, Edge | None]
             since = txn
 
 
-def smallest_cycle(through: Iterable[Edge], made: Web, budget: Budget) -> tuple[Edge, ...] | None:
+def smallest_cycle(through: Iterable[Edge], graph: Web, budget: Budget) -> tuple[Edge, ...] | None:
     """Returns the shortest of the cycles that begin with one of some edges and go back along a web.
 
     Tries TRIES edges, and more in a small web. None: none of them closes a cycle. Raises BudgetSpent.
     """
     best: tuple[Edge, ...] | None = None
-    for edge in islice(through, max(TRIES, SMALL_SEARCH // max(1, len(made.ways)))):
+    for edge in islice(through, max(TRIES, SMALL_SEARCH // max(1, len(graph.ways)))):
         if best is not None and len(best) == 2:
             break
-        start, goal = made.number.get(edge.target), made.number.get(edge.source)
+        start, goal = graph.number.get(edge.target), graph.number.get(edge.source)
         if start is None or goal is None:
             continue
-        back = shortest(made, start, goal, budget)
+        back = shortest(graph, start, goal, budget)
         if back is not None and (best is None or len(back) + 1 < len(best)):
             best = (edge, *back)
     return best

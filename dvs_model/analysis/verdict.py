@@ -19,7 +19,11 @@ class Cycle:
 
 @dataclass(frozen=True, slots=True)
 class DirtyRead:
-    """An aborted or intermediate read. `path`: the version read, derivations, the version not to be seen."""
+    """An aborted or intermediate read. `event`: its number.
+
+    `path`: the version that was read, then the versions from which it derives step by step, and last the
+    aborted or intermediate one.
+    """
 
     reader: int
     event: int
@@ -42,7 +46,7 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True)
 class MixedVersions:
-    """A version set with `new`, which `writer` installed, and `old`, which is older than the writer's."""
+    """A version set with `new`, which `writer` installed, and `old`, from before the writer's own version."""
 
     reader: int
     event: int
@@ -98,9 +102,10 @@ ABSENT = Absent()
 
 @dataclass(frozen=True, slots=True)
 class Unselected:
-    """That a file does not tell which versions a read by a predicate has selected. `reason`: where, and why.
+    """A gap of a file: it does not tell which versions a read by a predicate selected.
 
-    `changes`: whether that makes a difference for predicate dependencies, as `Predicates.ICDE` reads them.
+    `reason`: where, and why. `changes`: whether the choice makes a difference for predicate dependencies, as
+    `Predicates.ICDE` reads them.
     """
 
     reason: str

@@ -1,1 +1,1 @@
-"""What is said of a history: levels, explanations, smallest histories, names of anomalies."""
+"""The verdicts on a history: its levels, explanations, minimised histories and anomalies by name."""

@@ -1,4 +1,7 @@
-"""Anomalies by the names that people know, found in a history of committed transactions."""
+"""Anomalies by their common names (lost update, phantom, write skew), found in a history.
+
+They are for the reader of a report. Verdicts on levels follow from phenomena alone.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ MOST_TRANSACTIONS = 200
 
 
 def named(checked: Checked) -> tuple[tuple[str, tuple[int, ...], str], ...]:
-    """Returns the anomalies of a checked history by the names that people know, each with a sentence."""
+    """Returns the anomalies of a checked history: the common name, the transactions, and a sentence."""
     if checked.seen is not None:
         return checked.seen.anomalies
     if len(checked.history.transactions()) > MOST_TRANSACTIONS:
@@ -41,7 +44,7 @@ def named(checked: Checked) -> tuple[tuple[str, tuple[int, ...], str], ...]:
 
 
 def sentence(name: str, txns: tuple[int, ...]) -> str:
-    """Returns what happened, in words that need no theory."""
+    """Returns what happened, in words that need no theory. `txns`: in the order that `anomalies` gives."""
     names = [f"T{txn}" for txn in txns]
     first, rest = names[0], " and ".join(names[1:]) or "itself"
     match name:
@@ -67,7 +70,7 @@ def sentence(name: str, txns: tuple[int, ...]) -> str:
 
 
 def anomalies(history: History) -> Mapping[str, tuple[int, ...]]:
-    """Returns by name the transactions of the first anomaly of that name.
+    """Returns by name the transactions of the first anomaly of that name, its reader first.
 
     dirty read: a version of another transaction that aborted, or that was not its last one. non-repeatable
     read: two versions of one row. lost update: a row is written over a version that was not read. phantom:
@@ -103,6 +106,7 @@ def _sources(history: History, committed: set[int]) -> Mapping[Version, frozense
 
 
 def _note(seen: Footprint, event: object, sources: Mapping[Version, frozenset[Version]]) -> None:
+    """Adds an event to the footprint of its transaction. `sources`: from `_sources`."""
     match event:
         case Read(txn, version):
             if version.txn != txn:
@@ -123,11 +127,13 @@ def _note(seen: Footprint, event: object, sources: Mapping[Version, frozenset[Ve
 
 
 Places = Mapping[Version, tuple[str, int]]
+"""By committed version its object, and its place in the version order."""
 
 
 def _each(
     seen: Mapping[int, Footprint], places: Places, aborted: set[int]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yields each anomaly by name, with its transactions. `seen`: the footprints of committed ones."""
     for txn, mine in seen.items():
         for versions in mine.bases.values():
             for version in versions:
@@ -150,6 +156,10 @@ def _each(
 def _phantoms(
     txn: int, sets: list[tuple[frozenset[Version], frozenset[Version]]]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yields a phantom for two successive reads of one predicate that match other objects.
+
+    Objects that the reader wrote itself in between do not count.
+    """
     for (_, before), (_, after) in pairwise(sets):
         objects = [{version.obj for version in matched if version.txn != txn} for matched in (before, after)]
         others = {version.txn for version in (before ^ after) if version.txn != txn}
@@ -159,7 +169,7 @@ def _phantoms(
 
 
 def _between(places: Places, first: Version, last: Version) -> list[int]:
-    """The transactions whose versions of one object lie between two others."""
+    """Returns the transactions whose versions of one object lie between two versions of it."""
     low, high = places[first][1], places[last][1]
     return sorted(
         version.txn for version, (obj, place) in places.items() if obj == first.obj and low < place < high
@@ -170,7 +180,7 @@ Reads = Mapping[str, list[Version]]
 
 
 def _overwritten(reads: Reads, writer: Footprint, places: Places) -> set[str]:
-    """The objects of which a version was read that is older than the one that a transaction wrote."""
+    """Returns the objects of which a version was read that is older than the one that `writer` wrote."""
     return {
         obj
         for obj, written in writer.writes.items()
@@ -180,13 +190,14 @@ def _overwritten(reads: Reads, writer: Footprint, places: Places) -> set[str]:
 
 
 def _objects_of(reads: Reads, writer: int) -> set[str]:
-    """The objects of which a version of one transaction was read."""
+    """Returns the objects of which a version of one transaction was read."""
     return {obj for obj, versions in reads.items() for version in versions if version.txn == writer}
 
 
 def _skews(
     first: int, second: int, seen: Mapping[int, Footprint], places: Places
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yields the skews of two transactions: `first` saw a part of `second`, or both missed each other."""
     mine, other = seen[first], seen[second]
     before, after = _overwritten(mine.bases, other, places), _objects_of(mine.bases, second)
     if before and after - before:
@@ -203,6 +214,7 @@ def _skews(
 
 
 def _forks(seen: Mapping[int, Footprint], places: Places) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yields long forks: of two writers, one reader saw only the first, and another only the second."""
     saw: dict[int, set[int]] = {}
     missed: dict[int, set[int]] = {}
     for reader, mine in seen.items():
@@ -212,7 +224,7 @@ def _forks(seen: Mapping[int, Footprint], places: Places) -> Iterator[tuple[str,
             for writer, other in seen.items()
             if writer != reader and _overwritten(mine.bases, other, places)
         }
-        # Who saw a part of a transaction has read skew.
+        # A reader that saw a part of a writer has read skew, and counts here as neither.
         saw[reader], missed[reader] = new - old, old - new
     for first, second in combinations(seen, 2):
         early = sorted(saw[first] & missed[second] - {first, second})

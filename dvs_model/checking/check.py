@@ -47,13 +47,13 @@ LevelVerdict = Holds | Violated | Undecided
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What was found in a history as clients saw it.
+    """The further findings in a history as clients saw it.
 
-    `anomalies`: by the names that people know, each with a sentence. `client`: by client-side level the
-    verdict ("holds", "violated", "unknown") and the reason. `notes`: what a reader should know. `size`:
-    counts by name. `names`: by object of the shown history the key; `places`: by transaction where it stands
-    in the file. `rules`: by object what gave the order of its versions. `wanted`: the client-side levels that
-    a user requested. `judged`: how many committed transactions did something.
+    `anomalies`: common name, transactions and sentence of each. `client`: by client-side level the verdict
+    ("holds", "violated", "unknown") and the reason. `notes`: what a reader should know. `size`: counts by
+    name. `names`: by object of the shown history the key; `places`: by transaction its place in the file.
+    `rules`: by object what gave the order of its versions. `wanted`: the client-side levels that a user
+    requested. `judged`: the number of committed transactions with an operation.
     """
 
     anomalies: tuple[tuple[str, tuple[int, ...], str], ...]
@@ -104,13 +104,16 @@ class Checked:
 
     @property
     def part(self) -> int | None:
-        """How many transactions show what is present, where others are left out; None: nothing is so."""
+        """The size of the part that shows the phenomena present, in transactions.
+
+        None: no phenomenon is present, or `history` is not a part but the whole.
+        """
         present = any(isinstance(verdict, Present) for verdict in self.phenomena.values())
         return len(self.history.transactions()) if present and self.size is not None else None
 
     @property
     def stats(self) -> Mapping[str, int]:
-        """How much the history has, as counts by name. Reads are those of committed transactions."""
+        """The size of the history, as counts by name. Only reads of committed transactions count."""
         if self.seen is not None:
             return self.seen.size
         if self.size is not None:
@@ -128,7 +131,7 @@ class Checked:
 
     @property
     def judged(self) -> int:
-        """How many committed transactions did something; T0 tells what was there before."""
+        """The number of committed transactions with an operation, without T0, which stands for the past."""
         if self.seen is not None:
             return self.seen.judged
         if self.size is not None:
@@ -140,15 +143,15 @@ class Checked:
 
     @property
     def in_file(self) -> Mapping[int, str]:
-        """Where transactions stand in the file, if clients recorded it."""
+        """The place of each transaction in the file, if clients recorded it."""
         return self.places if self.seen is None else self.seen.places
 
     @property
     def strongest(self) -> tuple[Level, ...]:
         """The levels that hold and that are below no other level that holds."""
-        held = [level for level, verdict in self.levels.items() if isinstance(verdict, Holds)]
-        below = {weak for level in held for weak in weaker(level)}
-        return tuple(level for level in held if level not in below)
+        holding = [level for level, verdict in self.levels.items() if isinstance(verdict, Holds)]
+        below = {weak for level in holding for weak in weaker(level)}
+        return tuple(level for level in holding if level not in below)
 
 
 def check(
@@ -194,14 +197,15 @@ WITHOUT_READS = frozenset({Phenomenon.G0, Phenomenon.G1A, Phenomenon.G1B, Phenom
 """The phenomena whose absence does not depend on reads that a source leaves out."""
 
 
-def with_unread(checked: Checked, reason: str, known: Set[Phenomenon] = WITHOUT_READS) -> Checked:
+def with_unread(checked: Checked, reason: str, unaffected: Set[Phenomenon] = WITHOUT_READS) -> Checked:
     """Returns the verdicts on a history that leaves out reads of committed versions.
 
-    What is present stays so; what is absent by the reads that are known is unknown. `known`: the phenomena
-    whose absence does not depend on what is left out; none where reads of any version are.
+    A present phenomenon stays present; an absent one becomes unknown, because the reads left out may show it.
+    `unaffected`: the phenomena whose absence does not depend on what is left out; empty where reads of any
+    version are left out, also of aborted ones.
     """
     phenomena = {
-        phenomenon: verdict if isinstance(verdict, Present) or phenomenon in known else Unknown(reason)
+        phenomenon: verdict if isinstance(verdict, Present) or phenomenon in unaffected else Unknown(reason)
         for phenomenon, verdict in checked.phenomena.items()
     }
     return _with_phenomena(checked, phenomena)
@@ -216,7 +220,7 @@ DATABASE_TIME_PHENOMENA = frozenset(
 def with_windows(checked: Checked) -> Checked:
     """Returns the verdicts on a history whose starts and commits are those that clients saw.
 
-    They bound the times of the database, and do not tell them. A G-single is a G-SIb whatever the times are.
+    Such times only bound those of the database. A G-single is a G-SIb whatever the times are.
     """
     reason = "the file has when clients invoked and were answered, not when transactions began and committed"
     single = checked.phenomena[Phenomenon.G_SINGLE]
@@ -253,7 +257,7 @@ def with_unselected(checked: Checked, unselected: Unselected) -> Checked:
 
 
 def with_least(checked: Checked, least: int) -> Checked:
-    """Returns the verdicts on a history: of too few committed transactions nothing is said to hold.
+    """Returns the verdicts on a history, in which nothing holds if too few transactions committed.
 
     `least`: how many transactions must have committed something.
     """

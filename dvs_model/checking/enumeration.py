@@ -25,7 +25,7 @@ SOURCES = 2
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """The operations so far, the versions they made, the highest transaction and the objects used."""
+    """A history under construction: its operations, their versions, its highest transaction, its objects."""
 
     events: tuple[DraftEvent, ...] = ()
     made: tuple[Name, ...] = ()
@@ -33,7 +33,7 @@ class Partial:
     objects: frozenset[str] = frozenset()
 
     def versions(self) -> list[Name]:
-        """Returns what can be read: T0's versions of the objects allowed now, and the versions made."""
+        """Returns what can be read: T0's versions of the objects allowed now, and those of the operations."""
         return [*(Name(obj, 0) for obj in self.allowed(BASE)), *self.made]
 
     def allowed(self, objects: tuple[str, ...]) -> tuple[str, ...]:
@@ -44,9 +44,9 @@ class Partial:
     def plus(self, event: DraftEvent) -> Partial:
         """Returns a longer partial history: these operations followed by `event`."""
         names = (*event.names, *(event.others or ()))
-        made = (*self.made, event.names[0]) if event.kind in "wd" else self.made
+        versions = (*self.made, event.names[0]) if event.kind in "wd" else self.made
         objects = self.objects | {name.obj for name in names}
-        return Partial((*self.events, event), made, max(self.txns, event.txn), objects)
+        return Partial((*self.events, event), versions, max(self.txns, event.txn), objects)
 
 
 def small_histories(operations: int, *, every: int = 1) -> Iterator[History]:
@@ -63,16 +63,17 @@ def small_histories(operations: int, *, every: int = 1) -> Iterator[History]:
 
 
 def _next(partial: Partial) -> Iterator[DraftEvent]:
+    """Yields the operations that may follow. A transaction reads, writes and derives a version only once."""
     for txn in range(1, min(TRANSACTIONS, partial.txns + 1) + 1):
-        made = {name.obj: name for name in partial.made if name.txn == txn}
+        own = {name.obj: name for name in partial.made if name.txn == txn}
         for obj in partial.allowed(BASE):
-            if obj not in made:
+            if obj not in own:
                 yield DraftEvent("w", txn, (Name(obj, txn),))
         for name in partial.versions():
-            if made.get(name.obj, name) == name and DraftEvent("r", txn, (name,)) not in partial.events:
+            if own.get(name.obj, name) == name and DraftEvent("r", txn, (name,)) not in partial.events:
                 yield DraftEvent("r", txn, (name,))
         for obj in partial.allowed(DERIVED):
-            if obj not in made:
+            if obj not in own:
                 candidates = [name for name in partial.versions() if name.obj != obj]
                 for count in range(1, SOURCES + 1):
                     for sources in combinations(candidates, count):
@@ -95,4 +96,5 @@ def _ordered(partial: Partial) -> Iterator[History]:
 
 
 def _named(event: DraftEvent) -> tuple[Name, ...]:
+    """Returns all versions that an event names."""
     return event.names + (event.others or ())

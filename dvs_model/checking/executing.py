@@ -70,6 +70,7 @@ def with_twin(history: History, txn: int) -> History | None:
 
 
 def _of_twin(event: Event, txn: int, twin: int) -> list[Event]:
+    """Returns the event of the twin that follows an event of the aborted transaction, if it has one."""
     match event:
         case Start():
             return [Start(twin)]
@@ -92,6 +93,7 @@ def _judged(
     levels: Sequence[Level],
     recorded: Callable[[Checked], Checked],
 ) -> Executing:
+    """Returns the verdicts on what an aborted transaction read. `history`: from `with_twin`."""
     reads = [e for e in checked.history.events if isinstance(e, PredicateRead) and e.txn == txn]
     if any(version.txn == txn for event in reads for version in event.versions):
         return Executing(txn, {level: Undecided(Phenomenon.G2, OWN) for level in levels}, {})
@@ -103,6 +105,7 @@ def _judged(
         verdict = judged.levels[level]
         present = [judged.phenomena[p] for p in (verdict.by if isinstance(verdict, Violated) else ())]
         found = [item for each in present if isinstance(each, Present) for item in each.evidence[:1]]
-        told = (text for item in found[:1] for text in sentences.evidence(item))
-        words[level] = tuple(re.sub(rf"\bT{twin}\b", f"T{txn}", text) for text in told)
+        sentences_of = (text for item in found[:1] for text in sentences.evidence(item))
+        # The reader of a report knows no twin: the sentences are about the aborted transaction.
+        words[level] = tuple(re.sub(rf"\bT{twin}\b", f"T{txn}", text) for text in sentences_of)
     return Executing(txn, {level: judged.levels[level] for level in levels}, words)

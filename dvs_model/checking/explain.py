@@ -1,4 +1,4 @@
-"""The second stage after detection: which evidence explains which level, in words and minimised.
+"""Explanations of verdicts: which evidence explains which violated level, in words and minimised.
 
 `dvs_model.checking.check` detects, this module explains, and reports only render what it returns.
 """
@@ -28,7 +28,7 @@ from dvs_model.histories.history import Derive, History, PredicateRead
 from dvs_model.theory.names import Level, Phenomenon
 
 LONG = 30
-"""Sentences of one piece of evidence that are shown."""
+"""The most sentences of one piece of evidence that are shown."""
 
 
 class LevelStatus(Enum):
@@ -67,7 +67,7 @@ def overall(checked: Checked, requested: Sequence[Level]) -> LevelStatus:
 
 
 def _absence(verdict: PhenomenonVerdict) -> LevelStatus:
-    """Returns whether the absence of a phenomenon holds."""
+    """Returns the status of the demand that a phenomenon is absent."""
     match verdict:
         case Present():
             return LevelStatus.VIOLATED
@@ -80,7 +80,10 @@ def _absence(verdict: PhenomenonVerdict) -> LevelStatus:
 def requested_with(
     checked: Checked, requested: Sequence[Level], verdict: LevelStatus
 ) -> list[tuple[str, str]]:
-    """Returns the requested levels that have a verdict, by name, each with the reason."""
+    """Returns the names of the requested levels with one verdict, each with the reason.
+
+    Beside Adya's levels: forbidden phenomena, executing levels, mixed levels and client-side levels.
+    """
     found = [
         (level.value, because(checked.levels[level]))
         for level in requested
@@ -129,11 +132,11 @@ def because(verdict: LevelVerdict) -> str:
 def choices(checked: Checked) -> tuple[str, ...]:
     """Returns the choices that the verdicts on a history depend on, where definitions leave it open."""
     events, reading = checked.original.events, checked.reading
-    made = {event.version: event.txn for event in events if isinstance(event, Derive)}
+    deriver = {event.version: event.txn for event in events if isinstance(event, Derive)}
     found = []
-    if made:
+    if deriver:
         found.append(f"derivations: {reading.derivations.value}")
-        if len({version.obj for version in made}) < len(made):
+        if len({version.obj for version in deriver}) < len(deriver):
             found.append(f"derived writes: {reading.derived_writes.value}")
     if any(isinstance(event, PredicateRead) for event in events):
         found.append(f"predicates: {reading.predicates.value}")
@@ -141,7 +144,7 @@ def choices(checked: Checked) -> tuple[str, ...]:
     of_refresh = [
         item.path[-1]
         for item in (dirty.evidence if isinstance(dirty, Present) else ())
-        if isinstance(item, DirtyRead) and made.get(item.path[-1]) in checked.analysis.facts.aborts
+        if isinstance(item, DirtyRead) and deriver.get(item.path[-1]) in checked.analysis.facts.aborts
     ]
     if of_refresh:
         found.append("what an aborted refresh has derived counts as aborted, whoever wrote what is behind it")
@@ -199,7 +202,7 @@ def explanations(checked: Checked, *, minimised: bool) -> tuple[Explanation, ...
 
 
 def folded(lines: Sequence[Line]) -> tuple[Line, ...]:
-    """Returns the sentences of a cycle; of one with more than LONG without those in its middle."""
+    """Returns the sentences of a cycle; if there are more than LONG, without those in the middle."""
     if len(lines) <= LONG:
         return tuple(lines)
     ends = LONG // 3
@@ -215,6 +218,7 @@ def first_evidence(checked: Checked, phenomenon: Phenomenon) -> Evidence:
 
 
 def _minimised(checked: Checked, phenomenon: Phenomenon) -> History | None:
+    """Returns a small history that shows a phenomenon; None where none was found, or none is needed."""
     evidence = first_evidence(checked, phenomenon)
     if isinstance(evidence, Cycle) and not evidence.edges:
         # The step budget did not suffice to show a cycle; it would not suffice for smaller histories either.
@@ -227,6 +231,7 @@ def _minimised(checked: Checked, phenomenon: Phenomenon) -> History | None:
 
 
 def _title(checked: Checked, phenomenon: Phenomenon) -> str:
+    """Returns the name of a present phenomenon, with the first object or predicate that it is about."""
     finding = checked.phenomena[phenomenon]
     assert isinstance(finding, Present)
     subject, more = finding.evidence[0].subject, len(finding.subjects) - 1

@@ -36,16 +36,16 @@ from dvs_model.phenomena.registry import DETECTORS
 from dvs_model.theory.names import Phenomenon
 
 ATTEMPTS = 600
-"""The smaller histories that are tried."""
+"""The most smaller histories that are tried."""
 
 WORK = 60_000
-"""Attempts times events. Of a long cycle, which is a shortest one, next to nothing can be left out."""
+"""The most attempts times events. Long evidence is a shortest cycle, in which few attempts succeed anyway."""
 
 LARGEST = 400
-"""Events of a smallest history that is shown; of evidence with more nothing is left out."""
+"""The most events of a minimised history that is shown; evidence with more events is not minimised."""
 
 STEPS = 2_000_000
-"""The budget of the detector on each of them."""
+"""The budget of the detector on each smaller history."""
 
 Attempt = Callable[[], History | None]
 
@@ -84,7 +84,7 @@ def minimise(
 
 
 def _smaller(removals: Callable[[History], list[Removal]], history: History) -> list[Attempt]:
-    """Returns what is left of a history without each of the parts of one kind."""
+    """Returns an attempt for each part of one kind: the history without that part."""
     return [partial(without, history, removal) for removal in removals(history)]
 
 
@@ -145,7 +145,7 @@ def _origins(checked: Checked) -> list[int]:
 
 
 def _makers(history: History, txns: set[int]) -> set[int]:
-    """Returns some transactions, and all that made a version behind those that they name."""
+    """Returns some transactions, and all that made a version that they name or one behind it."""
     named = {v for event in history.events if event.txn in txns for v in versions_of(event)}
     return txns | {version.txn for version in (*named, *facts(history).behind(*named))}
 
@@ -167,7 +167,7 @@ class Removal:
 
 
 def without(history: History, removal: Removal) -> History | None:
-    """Returns a history without some parts and without what depends on them; None: nothing is well-formed."""
+    """Returns a history without some parts and what depends on them; None: the rest is not well-formed."""
     removed: set[Version] = set()
     unnamed: set[tuple[str, str]] = set()
     remaining: list[Event] = []
@@ -230,15 +230,18 @@ def reductions(history: History) -> Iterator[History]:
 
 
 def _transactions(history: History) -> list[Removal]:
+    """Returns the removals of one transaction each."""
     return [Removal(txns={txn}) for txn in history.transactions()]
 
 
 def _objects(history: History) -> list[Removal]:
+    """Returns the removals of one object each, with all events on it."""
     objects = dict.fromkeys(version.obj for event in history.events for version in versions_of(event))
     return [Removal(objects={obj}) for obj in objects]
 
 
 def _operations(history: History) -> list[Removal]:
+    """Returns the removals of one operation each, or of one of the versions that it reads."""
     removals = []
     for number, event in enumerate(history.events):
         if not isinstance(event, Commit | Abort):
@@ -267,13 +270,14 @@ def inlined(events: Sequence[Event], version: Version) -> Sequence[Event]:
 
 
 def _derivations(history: History) -> list[Removal]:
-    """Returns the derived versions that only other derivations use."""
+    """Returns the removals of derived versions that only other derivations use."""
     derived = {event.version for event in history.events if isinstance(event, Derive)}
     read = {version for event in history.events for version in versions_read(event)}
     return [Removal(inlined=version) for version in sorted(derived - read)]
 
 
 def _clauses(history: History) -> list[Removal]:
+    """Returns the removals of one session each, of the real-time order, and of all start events."""
     removals = [Removal(clauses={f"session {name}"}) for name in history.sessions]
     if history.precedes:
         removals.append(Removal(clauses={"time"}))

@@ -41,7 +41,7 @@ class Mixed:
 
 
 def mixing(analysis: Analysis, levels: Mapping[int, Level], others: Level) -> Mixed:
-    """Returns whether a history is mixing-correct, with a cycle or a read that shows why not."""
+    """Returns the verdict whether a history is mixing-correct, with a cycle or a read that shows why not."""
     verdict = _Mixing(analysis, levels, others).verdict()
     found = verdict.evidence if isinstance(verdict, Present | Unknown) else ()
     words = chain.from_iterable(map(Sentences(analysis).evidence, found))
@@ -55,6 +55,7 @@ class _Mixing:
     others: Level
 
     def verdict(self) -> PhenomenonVerdict:
+        """Returns the verdict: present if some transaction did not get what its own level promises."""
         dirty = tuple(self.dirty_reads())
         if dirty:
             return Present(dirty)
@@ -88,7 +89,7 @@ class _Mixing:
         return [item for item in found if isinstance(item, DirtyRead) and self.has(item.reader, Level.PL_2)]
 
     def matters(self, edge: Edge) -> bool:
-        """Whether a dependency matters to the transaction that has read, or to all."""
+        """Tells whether the level of the reader promises something about a dependency, or all levels do."""
         match edge.kind:
             case Kind.WR:
                 return self.has(edge.target, Level.PL_2)
@@ -100,5 +101,5 @@ class _Mixing:
                 return True
 
     def has(self, txn: int, least: Level) -> bool:
-        """Whether a transaction runs at a level or above it."""
+        """Tells whether a transaction runs at a level or above it."""
         return MIXED.index(self.levels.get(txn, self.others)) >= MIXED.index(least)

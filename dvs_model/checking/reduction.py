@@ -19,7 +19,7 @@ class Reduction(Generic[T]):
     calls: int
 
     def accept(self, smaller: T | None) -> bool:
-        """Makes a smaller thing the current one if it holds; returns whether it does. None: it is none."""
+        """Makes a smaller thing the current one if it holds; returns whether it does. None never holds."""
         if smaller is None or self.calls <= 0:
             return False
         self.calls -= 1
@@ -29,10 +29,10 @@ class Reduction(Generic[T]):
         return True
 
     def exhaust(self, candidates: Callable[[T], Sequence[Callable[[], T | None]]]) -> bool:
-        """Takes whatever of one kind can be taken; returns whether anything could.
+        """Accepts smaller things of one kind until none holds; returns whether any did.
 
-        `candidates`: from the current thing to the smaller ones, of which each is made when it is tried.
-        After one was taken the same place is tried again: what stood behind it has moved up.
+        `candidates`: from the current thing to the smaller ones, each of which is built when it is tried.
+        After a success the same place is tried again: the next candidate has moved up to it.
         """
         position, progress = 0, False
         while position < len(options := candidates(self.current)) and self.calls > 0:

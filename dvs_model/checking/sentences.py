@@ -45,6 +45,7 @@ class Sentences:
         return f"{sentence} (possible only: the history does not say what matches {edge.predicate})"
 
     def _edge(self, edge: Edge) -> str:
+        """Returns the sentence for an edge of a cycle."""
         source, target = f"T{edge.source}", f"T{edge.target}"
         match edge.kind:
             case Kind.TIME if edge.event is not None:
@@ -100,6 +101,7 @@ class Sentences:
         return f"{what}; {earlier}, {place}, changed which versions match"
 
     def _writes(self, edge: Edge) -> bool:
+        """Tells whether an edge is of a predicate read that writes what it matches, such as an UPDATE."""
         event = None if edge.event is None else self.analysis.history.events[edge.event]
         return isinstance(event, PredicateRead) and event.writes
 

@@ -58,6 +58,7 @@ def moved(history: History, version: Version, txn: int) -> History | None:
 
 
 def _well_formed(history: History, events: Sequence[Event]) -> History | None:
+    """Returns a history with other events; None if it is not well-formed."""
     try:
         return well_formed(redraft(history, events))
     except HistoryError:
@@ -65,6 +66,8 @@ def _well_formed(history: History, events: Sequence[Event]) -> History | None:
 
 
 def _renamed(event: Event, old: Version, new: Version) -> Event:
+    """Returns an event with another version in place of `old`; the derivation of it moves, too."""
+
     def name(version: Version) -> Version:
         return new if version == old else version
 
@@ -90,7 +93,7 @@ class Condition(Enum):
 
 
 def encapsulated(index: Facts, version: Version) -> bool:
-    """Whether its own transaction alone made what a version derives from, and alone reads it."""
+    """Tells whether the transaction of a derived version alone made its sources, and alone reads it."""
     if any(source.txn != version.txn for source in index.sources[version]):
         return False
     return all(
@@ -102,7 +105,7 @@ def encapsulated(index: Facts, version: Version) -> bool:
 
 
 def broken_conditions(index: Facts, version: Version) -> frozenset[Condition]:
-    """Returns the conditions that a derivation does not keep."""
+    """Returns the conditions of corollary 2 that a derivation does not keep."""
     broken = set()
     if any(version in sources and v.txn != version.txn for v, sources in index.sources.items()):
         broken.add(Condition.NO_OUTSIDE_DERIVATION)

@@ -46,7 +46,7 @@ LAYERED = (Client.PREFIX, Client.SNAPSHOT)
 """The levels that allow some cycles. Known version orders decide them nevertheless (`clients.layers`)."""
 
 AT_MOST = 5_000_000
-"""Work for all orders of unread appends together: each order costs a pass over all transactions."""
+"""The most orders of unread appends times transactions: each order costs a pass over all transactions."""
 
 CHAIN = tuple(level for level in Client if level is not Client.PARALLEL)
 """The client-side levels but parallel snapshot isolation, the weaker first. A violation is passed on from
@@ -70,8 +70,8 @@ FROM_PL_2 = ("internal", "future read", "duplicate elements", "wrong writer")
 class Asked:
     """A history, with the order of transactions that the levels in question keep.
 
-    `time`: pairs of transactions in real time, for Order.REAL_TIME. `made`: the problem, once it was needed:
-    an object for each read, which most histories can do without.
+    `time`: pairs of transactions in real time, for KeptOrder.REAL_TIME. `made`: the problem, built on first
+    use: it has an object for each read, which most histories can do without.
     """
 
     basis: Basis
@@ -129,13 +129,14 @@ class Answers:
         return {level: self.hidden(each) for level, each in found.items()}
 
     def hidden(self, answer: Answer) -> Answer:
-        """Turns "holds" into unknown if a read shows a value that nobody wrote: its writer may change it all.
+        """Turns "holds" into unknown if a read shows a value that nobody wrote: its writer may change that.
 
         A violated level stays violated.
         """
         return Answer(None, self.missing()) if self.basis.missing and answer.holds else answer
 
     def _client(self, present: Collection[Phenomenon], *, acyclic: bool) -> dict[Client, Answer]:
+        """Returns the verdicts of `client` as if no writer were missing in the file."""
         excluded = self.excluded()
         # The file does not name sessions, and that alone keeps the levels from being decided.
         if excluded is not None and excluded.holds is None and self.excluded(sessions=False) is None:
@@ -159,7 +160,7 @@ class Answers:
         return {level: each if each.holds is False else unknown for level, each in found.items()}
 
     def excluded(self, *, sessions: bool = True) -> Answer | None:
-        """Returns the verdict that all levels share; None if nothing decides or hides all of them.
+        """Returns the verdict that all levels share: violated or unknown; None: they need not share one.
 
         `sessions`: the levels keep the order of sessions.
         """
@@ -180,34 +181,34 @@ class Answers:
         """Returns the verdicts on the levels if `order` is kept, decided one by one, the cheap ones first.
 
         `present`: the phenomena that are present. `time`: pairs of transactions of which the first ended
-        before the second began, for Order.REAL_TIME.
+        before the second began, for KeptOrder.REAL_TIME.
         """
         unordered = self.basis.unordered is not None
         if order is KeptOrder.SESSIONS and unordered and self.basis.in_order():
             # The order of the file explains all reads, so none has to be searched for.
             return dict.fromkeys(Client, Answer(True))
-        made = Asked(self.basis, order, time)
-        causal = made.decide(Client.CAUSAL)
+        asked = Asked(self.basis, order, time)
+        causal = asked.decide(Client.CAUSAL)
         if causal.holds is False:
             # Every stronger level is violated, too, so no order needs to be searched for, which takes
             # longest.
-            atomic = made.decide(Client.READ_ATOMIC)
-            committed = made.decide(Client.READ_COMMITTED) if atomic.holds is False else Answer(True)
+            atomic = asked.decide(Client.READ_ATOMIC)
+            committed = asked.decide(Client.READ_COMMITTED) if atomic.holds is False else Answer(True)
             if committed.holds is False:
                 atomic = committed
             low = {Client.READ_COMMITTED: committed, Client.READ_ATOMIC: atomic}
             causal = atomic if atomic.holds is False else causal
             return {level: low.get(level, causal) for level in Client}
-        serial = self.searched(made, Client.SERIALIZABLE)
+        serial = self.searched(asked, Client.SERIALIZABLE)
         if serial.holds:
             return dict.fromkeys(Client, Answer(True))
-        answers = {Client.SERIALIZABLE: serial, Client.SNAPSHOT: self.searched(made, Client.SNAPSHOT)}
-        known = answers[Client.SNAPSHOT]
-        answers[Client.PREFIX] = known if known.holds else self.searched(made, Client.PREFIX)
+        answers = {Client.SERIALIZABLE: serial, Client.SNAPSHOT: self.searched(asked, Client.SNAPSHOT)}
+        snapshot = answers[Client.SNAPSHOT]
+        answers[Client.PREFIX] = snapshot if snapshot.holds else self.searched(asked, Client.PREFIX)
         for level in (Client.CAUSAL, Client.READ_ATOMIC, Client.READ_COMMITTED):
             # Each level holds where the next stronger one does.
             stronger = answers[CHAIN[CHAIN.index(level) + 1]]
-            decided = causal if level is Client.CAUSAL else made.decide(level)
+            decided = causal if level is Client.CAUSAL else asked.decide(level)
             answers[level] = stronger if stronger.holds else decided
         for level, other in pairwise(CHAIN):
             # A violation is passed on to the next stronger level. A search for SERIALIZABLE that has found a
@@ -313,18 +314,18 @@ class Answers:
         kept = {name: _inside(arcs, inside) for name, arcs in order.items()}
         return layered_cycle(self.basis.observed, within, level, kept)
 
-    def ordered(self, made: Problem, level: Client) -> Answer:
+    def ordered(self, task: Problem, level: Client) -> Answer:
         """Returns whether some order of the transactions explains what was read.
 
         Forced edges and the SAT solver decide it. Without the solver a depth-first search tries what is left.
         """
-        graph = polygraph(made, level)
+        graph = polygraph(task, level)
         if graph is None:
             return Answer(None, "too many transactions wrote the same keys")
         found = ordering(graph, self.basis.observed, self.steps)
         if found.exists is not None or solver():
             return Answer(found.exists, found.because)
-        exists = order_exists(made, level, self.steps)
+        exists = order_exists(task, level, self.steps)
         spent = f"{NOT_FOUND.format(steps=self.steps)}; pip install 'dvs-harness[solver]' decides more"
         return Answer(exists, {True: "", False: UNEXPLAINED, None: spent}[exists])
 
@@ -339,8 +340,8 @@ class Answers:
         if not self.search or self.serial is True:
             # A serial order that keeps sessions is also one that need not keep them.
             return ""
-        made = problem(*self.basis.whole(), sessions=False)
-        found = self.ordered(made, Client.SERIALIZABLE)
+        task = problem(*self.basis.whole(), sessions=False)
+        found = self.ordered(task, Client.SERIALIZABLE)
         return found.because if found.holds is False else ""
 
     def missing(self) -> str:

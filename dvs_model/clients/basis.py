@@ -1,4 +1,4 @@
-"""What verdicts on a history of clients are made from, by NumPy arrays.
+"""The basis of verdicts on a history of clients: its reads, version orders and dependencies, in arrays.
 
 `InColumns` has the whole history in memory, `on_disk.Apart` one share of the keys at a time. Tests hold both
 equal to the definitions, read by read, in `reference.clients`.
@@ -59,9 +59,9 @@ class Size:
     keys: int
 
 
-def unordered_of(matched: Matched, known: Versions, made: Edges) -> Unordered | None:
-    """Returns the keys because of which no phenomenon can be said to be absent; None: there are none."""
-    keys = unordered_keys(known, made)
+def unordered_of(matched: Matched, known: Versions, dependencies: Edges) -> Unordered | None:
+    """Returns the keys without a known version order, so that no phenomenon is surely absent; None: none."""
+    keys = unordered_keys(known, dependencies)
     if not len(keys):
         return None
     first = int(keys[0])
@@ -78,7 +78,7 @@ class KeptOrder(Enum):
 
 
 class Basis(Protocol):
-    """What the verdicts on a history are made from.
+    """The basis of the verdicts on a history.
 
     `findings`: anomalies of single reads or keys. `missing`: the number of reads of values that nobody wrote.
     `taken`: one bool per transaction, whether it counts as committed. `unordered`: the keys whose version
@@ -111,8 +111,8 @@ class Basis(Protocol):
     def decide(self, level: Client, order: KeptOrder = KeptOrder.SESSIONS, time: Arcs = NO_ARCS) -> Answer:
         """Returns the verdict on a level up to causal consistency, if it keeps an order of transactions.
 
-        `time`: for Order.REAL_TIME, which also keeps sessions, the pairs of which the first one ended before
-        the second one began.
+        `time`: for KeptOrder.REAL_TIME, which also keeps sessions, the pairs of which the first one ended
+        before the second one began.
         """
 
     def in_order(self) -> bool:

@@ -54,6 +54,8 @@ from dvs_model.theory.levels import LEVELS
 from dvs_model.theory.names import Level, Phenomenon
 
 P = Phenomenon
+
+# Phenomena by what they need beside reads: version orders, sessions, real time, starts, predicates.
 ORDERED = (P.G0, P.G1C, P.G_SINGLE, P.G2_ITEM, P.G2, P.G_CURSOR, P.G_MONOTONIC, P.G_UPDATE)
 SESSIONS = (P.G1C_SESSION, P.G_SINGLE_SESSION, P.G2_SESSION)
 REALTIME = (P.G1C_REALTIME, P.G_SINGLE_REALTIME, P.G2_REALTIME)
@@ -105,7 +107,7 @@ def judge(
 
 
 def basis_of(observed: Observed) -> Basis:
-    """Returns what the verdicts on a history are made from.
+    """Returns the basis of the verdicts on a history.
 
     Raises HistoryError: values are not unique.
     """
@@ -252,7 +254,7 @@ class _Judgement:
         return asked
 
     def named(self, part: Part, history: History) -> Iterator[tuple[str, tuple[int, ...], str]]:
-        """Yields the anomalies by the names that people know: name, numbers of transactions, sentence."""
+        """Yields the anomalies by their common names: name, numbers of transactions, sentence."""
         for each in (*self.basis.findings, *self.answers.lost):
             yield each.name, each.txns, each.text
         if len(part.members) <= NAMED_OF:
@@ -282,7 +284,7 @@ class _Judgement:
 
     def unread(self, part: Part, certain: Checked) -> Decided:
         """Returns what the possible orders of unread appends decide of phenomena that are not certain."""
-        edges, made = self.basis.edges, Decided()
+        edges, result = self.basis.edges, Decided()
         for phenomena, cycle, arcs in (
             (BY_ORDER, P.G1C, (edges.ww, edges.wr, edges.rw)),
             (BY_ORDER_IN_SESSIONS, P.G1C_SESSION, (edges.ww, edges.wr, edges.rw, edges.session)),
@@ -298,11 +300,11 @@ class _Judgement:
                 return check(history, self.reading, only=only, steps=self.steps).phenomena
 
             found = decided(knots, wanted, cycle, judged)
-            made.present |= found.present
+            result.present |= found.present
             self.answers.forced |= found.forced
-            made.open |= found.open
-        self.answers.unsettled |= made.open.keys()
-        return made
+            result.open |= found.open
+        self.answers.unsettled |= result.open.keys()
+        return result
 
     def knots(self, part: Part, arcs: Sequence[Arcs], time: Windows | None = None) -> list[Knot]:
         """Returns the knots (strongly connected components) in which the order of unread appends is open."""
@@ -316,9 +318,9 @@ class _Judgement:
     def dirty(self) -> None:
         """Judges G1a and G1b (aborted and intermediate reads), which need no version order."""
         for phenomenon, name in ((P.G1A, "aborted read"), (P.G1B, "intermediate read")):
-            told = [Observation(f.text, f"T{f.txns[0]}") for f in self.basis.findings if f.name == name]
-            if told:
-                self.phenomena[phenomenon] = Present(tuple(told))
+            reads = [Observation(f.text, f"T{f.txns[0]}") for f in self.basis.findings if f.name == name]
+            if reads:
+                self.phenomena[phenomenon] = Present(tuple(reads))
             elif self.basis.missing:
                 reason = self.answers.missing()
                 self.phenomena[phenomenon] = Unknown(reason)
@@ -376,7 +378,7 @@ class _Judgement:
             self.phenomena[phenomenon] = self.whole(phenomenon, self.opened(verdicts[phenomenon]))
 
     def in_time(self, on: Bools, of: Windows) -> dict[Phenomenon, PhenomenonVerdict]:
-        """Returns the verdicts on the phenomena of real time by one source of time."""
+        """Returns the verdicts on the phenomena of real time by one source of time, the windows `of`."""
         if not on.any():
             return dict.fromkeys(REALTIME, ABSENT)
         part, edges = self.part(on), self.basis.edges
@@ -444,8 +446,8 @@ class _Judgement:
         self.phenomena[P.G_SIA] = self.opened(interference(self.basis))
         history = self.part(on).history("", stamps(self.basis))
         analysis = Analysis(history, self.reading, steps=self.steps)
-        told = self.told(analysis, P.G_SIB) if on.any() else ABSENT
-        self.phenomena[P.G_SIB] = self.whole(P.G_SIB, self.opened(told))
+        verdict = self.told(analysis, P.G_SIB) if on.any() else ABSENT
+        self.phenomena[P.G_SIB] = self.whole(P.G_SIB, self.opened(verdict))
 
     # Levels
 
@@ -509,7 +511,7 @@ class _Timed(Observation):
 
 
 def _in_time(edge: Edge, at: Mapping[int, Window | None]) -> bool:
-    """Whether windows agree with an edge; every edge but one of time is agreed with."""
+    """Tells whether the windows allow an edge. Only an edge of time can contradict them."""
     if edge.kind is not Dependency.TIME:
         return True
     first, second = at[edge.source], at[edge.target]

@@ -49,15 +49,15 @@ def shown(basis: Basis, reading: Reading, steps: int, phenomena: Sequence[Phenom
     Where that cannot be told, the phenomenon is in `open`. `most`: transactions that the definitions are
     given at a time.
     """
-    made = Kept(np.zeros(len(basis.taken), np.bool_))
+    result = Kept(np.zeros(len(basis.taken), np.bool_))
     edges = basis.edges
     labels = labels_of((edges.ww, edges.wr, edges.rw, edges.session), len(basis.taken))
     for members in _batches(labels, most):
         if members.sum() > most:
-            _by_arrays(basis, members, phenomena, made)
+            _by_arrays(basis, members, phenomena, result)
         else:
-            _by_definition(basis, members, reading, steps, phenomena, made)
-    return made
+            _by_definition(basis, members, reading, steps, phenomena, result)
+    return result
 
 
 def _batches(labels: Ints, most: int) -> Iterator[Bools]:
@@ -79,26 +79,26 @@ def _batches(labels: Ints, most: int) -> Iterator[Bools]:
 
 
 def _by_definition(
-    basis: Basis, members: Bools, reading: Reading, steps: int, phenomena: Sequence[Phenomenon], made: Kept
+    basis: Basis, members: Bools, reading: Reading, steps: int, phenomena: Sequence[Phenomenon], result: Kept
 ) -> None:
     """Keeps the transactions of one cycle for each phenomenon that the detectors find among the members."""
     indexes: list[int] = np.flatnonzero(members).tolist()
     part = Part(*basis.part(members), set(indexes))
     history = part.history("", None)
     checked = check(history, reading, steps=steps)
-    # If no two members are of one session, an unknown verdict on sessions is none: there is nothing to see.
+    # If no two members are of one session, an unknown verdict on sessions means that these add nothing.
     nothing = () if history.sessions else SESSION_PHENOMENA
     at = {basis.observed.number(index): index for index in indexes}
     for phenomenon in phenomena:
         verdict = checked.phenomena[phenomenon]
         if isinstance(verdict, Present):
             kept = [at[txn] for txn in _txns(verdict) if txn in at]
-            made.members[kept] = True
+            result.members[kept] = True
             if not kept:
-                # What is there without a cycle cannot be shown by a few transactions.
-                made.open.add(phenomenon)
+                # Evidence without a cycle names no transactions to keep.
+                result.open.add(phenomenon)
         elif verdict != ABSENT and phenomenon not in nothing:
-            made.open.add(phenomenon)
+            result.open.add(phenomenon)
 
 
 def _txns(verdict: Present) -> set[int]:
@@ -108,7 +108,7 @@ def _txns(verdict: Present) -> set[int]:
     return {end for edge in edges for end in (edge.source, edge.target)}
 
 
-def _by_arrays(basis: Basis, members: Bools, phenomena: Sequence[Phenomenon], made: Kept) -> None:
+def _by_arrays(basis: Basis, members: Bools, phenomena: Sequence[Phenomenon], result: Kept) -> None:
     """Keeps a cycle for each phenomenon that is a cycle of certain kinds of edges; the others become open.
 
     Such a cycle is found in a graph of these kinds alone, through an edge of a kind that must be on it.
@@ -127,5 +127,5 @@ def _by_arrays(basis: Basis, members: Bools, phenomena: Sequence[Phenomenon], ma
     }
     # G2 needs no search of its own: there are no predicates, so it is G2-item.
     for arcs, needed in kinds.values():
-        made.members[short_cycle(np.concatenate(arcs), TRIES, needed)] = True
-    made.open |= {each for each in phenomena if each not in kinds and each is not P.G2}
+        result.members[short_cycle(np.concatenate(arcs), TRIES, needed)] = True
+    result.open |= {each for each in phenomena if each not in kinds and each is not P.G2}

@@ -1,4 +1,4 @@
-"""Notes for the reader of a verdict on a history of clients: what was left out, or assumed."""
+"""Notes on the verdicts on a history of clients: what the verdicts leave out, or assume."""
 
 from __future__ import annotations
 

@@ -98,14 +98,14 @@ class FindDependencies(Pass):
 
     def __call__(self, share: Share) -> PassResult:
         matched, known = self.versions(share)
-        made = edges(matched, known)
+        found = edges(matched, known)
         names = matched.columns.keys
-        unordered = unordered_of(matched, known, made)
+        unordered = unordered_of(matched, known, found)
         reads = matched.reads
         written = reads.writer != INITIAL
         return PassResult(
-            tuple(_small(share.txns[each]) for each in (made.ww, made.wr, made.rw)),  # type: ignore[arg-type]
-            [names[key] for key in made.ww_key.tolist()],
+            tuple(_small(share.txns[each]) for each in (found.ww, found.wr, found.rw)),  # type: ignore[arg-type]
+            [names[key] for key in found.ww_key.tolist()],
             (
                 share.txns[reads.reader[written]].astype(np.int32),
                 share.txns[reads.writer[written]].astype(np.int32),
@@ -186,7 +186,7 @@ class Apart(Basis):
     """The basis of verdicts by arrays, computed from one share of the keys after the other.
 
     `explained`: whether the order of the file explains all reads. `lost_of`: the lost updates of all shares.
-    `ww_names`: the key of each ww. `reads`: those of all shares, until `world` is made of them.
+    `ww_names`: the key of each ww. `reads`: the reads of all shares; empty once `world` holds them.
     """
 
     def __init__(self, observed: Observed) -> None:
@@ -198,30 +198,30 @@ class Apart(Basis):
         if (columns.status == UNKNOWN).any():
             for more in self.listed.shares.each(FindCommitted(self.bare, self.taken)):
                 self.taken[more] = True
-        told = list(self.listed.shares.each(FindDependencies(self.bare, self.taken)))
-        self.findings = [finding for each in told for finding in each.findings]
-        self.missing = sum(each.missing for each in told)
-        self.tails = sum(each.tails for each in told)
-        self.unordered = _first([each.unordered for each in told if each.unordered is not None])
-        self.explained = all(each.in_order for each in told)
-        self.lost_of = [finding for each in told for finding in each.lost]
+        results = list(self.listed.shares.each(FindDependencies(self.bare, self.taken)))
+        self.findings = [finding for each in results for finding in each.findings]
+        self.missing = sum(each.missing for each in results)
+        self.tails = sum(each.tails for each in results)
+        self.unordered = _first([each.unordered for each in results if each.unordered is not None])
+        self.explained = all(each.in_order for each in results)
+        self.lost_of = [finding for each in results for finding in each.lost]
         doing = np.zeros(len(self.taken), np.bool_)
-        for each in told:
+        for each in results:
             doing[each.doing] = True
         self.size = Size(
             int((columns.status == COMMITTED).sum()),
             int(((columns.status == COMMITTED) & doing).sum()),
             int(((columns.status == UNKNOWN) & ~self.taken).sum()),
-            sum(each.operations for each in told),
-            sum(each.read_count for each in told),
-            sum(each.keys for each in told),
+            sum(each.operations for each in results),
+            sum(each.read_count for each in results),
+            sum(each.keys for each in results),
         )
-        ww, wr, rw = (np.concatenate([NO_SMALL, *(each.arcs[at] for each in told)]) for at in range(3))
+        ww, wr, rw = (np.concatenate([NO_SMALL, *(each.arcs[at] for each in results)]) for at in range(3))
         order = neighbours(columns.session, self.taken) if observed.records.sessions else NO_ARCS
         self.edges = Edges(ww, wr, rw, _small(order), np.empty(0, np.int64))
         self.certain = self.edges
-        self.ww_names: Sequence[str] = [name for each in told for name in each.ww_key]
-        self.reads = [each.reads for each in told]
+        self.ww_names: Sequence[str] = [name for each in results for name in each.ww_key]
+        self.reads = [each.reads for each in results]
         self.world: World | None = None
 
     def everything(self) -> World:
@@ -237,19 +237,19 @@ class Apart(Basis):
         return self.world
 
     def part(self, members: Bools) -> tuple[Recovered, Orders]:
-        made, orders = Recovered(self.observed), Orders()
+        result, orders = Recovered(self.observed), Orders()
         if not members.any():
-            return made, orders
+            return result, orders
         # Shares have no key in common, so that what they hold by key is joined without a clash.
         for found, known in self.listed.shares.each(SelectTransactions(self.bare, self.taken, members)):
-            made.reads += found.reads
-            made.taken |= found.taken
-            made.installed |= found.installed
-            made.placed |= found.placed
+            result.reads += found.reads
+            result.taken |= found.taken
+            result.installed |= found.installed
+            result.placed |= found.placed
             for part_of in ("known", "tails", "unknown", "rules"):
                 getattr(orders, part_of).update(getattr(known, part_of))
-        made.reads.sort(key=lambda read: (read.reader, read.place))
-        return made, orders
+        result.reads.sort(key=lambda read: (read.reader, read.place))
+        return result, orders
 
     def whole(self) -> tuple[Recovered, Orders]:
         found, orders = self.part(np.ones(len(self.taken), np.bool_))
@@ -260,8 +260,8 @@ class Apart(Basis):
         return self.lost_of
 
     def decide(self, level: Client, order: KeptOrder = KeptOrder.SESSIONS, time: Arcs = NO_ARCS) -> Answer:
-        # These cache what they compute in `world`. Do it before the world is pickled for other processes, or
-        # each share would compute it again.
+        # `seen` and `read_from` cache their results in `world`. They run before the world is pickled for
+        # other processes, or each share would compute them again.
         world = self.everything().kept(sessions=order is not KeptOrder.NONE, time=time)
         _ = world.seen() if level is Client.CAUSAL else world.read_from()
         parts, names = list[Forced](), list[str]()

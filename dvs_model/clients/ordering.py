@@ -167,12 +167,12 @@ class _Deciding:
         # A pair has a row for each key that both wrote; rows share the fate of their pair.
         number = graph.pair[:, 0]
         second_first = self.out[2 * number, 2] >= 0
-        known = second_first | (self.out[2 * number + 1, 2] >= 0)
-        rows = np.flatnonzero(known)
+        decided = second_first | (self.out[2 * number + 1, 2] >= 0)
+        rows = np.flatnonzero(decided)
         needed = rows[_neighbours(graph, rows, second_first[rows], order)]
         sides = graph.sides(needed, second_first[needed])
         self.keep(sides, np.ones(len(sides.of), np.bool_))
-        rows = np.flatnonzero(~known)
+        rows = np.flatnonzero(~decided)
         of_both = [graph.sides(rows, np.full(len(rows), back)) for back in (False, True)]
         self.open = Sides(
             np.concatenate([each.of for each in of_both]), together([each.arcs for each in of_both])
@@ -228,10 +228,10 @@ class _Deciding:
             ways.setdefault(tail, []).append((head, of, of != 0))
         open_ = inside[literals[inside] != 0]
         # Take arcs at equal distances: neighbours in the array mostly lie on the same cycles.
-        taken = open_[:: max(1, len(open_) // AT_ONCE)]
+        sample = open_[:: max(1, len(open_) // AT_ONCE)]
         found = {
             _clause(ways, tail, head, of)
-            for (tail, head), of in zip(arcs[taken].tolist(), literals[taken].tolist(), strict=True)
+            for (tail, head), of in zip(arcs[sample].tolist(), literals[sample].tolist(), strict=True)
         }
         return [list(clause) for clause in sorted(found)]
 
@@ -252,11 +252,11 @@ class _Deciding:
 
         Later arcs are left out: they may follow from the very thing that the way is to explain.
         """
-        known = np.flatnonzero(self.round <= last)
-        arcs = self.kept.arcs[known]
+        rows = np.flatnonzero(self.round <= last)
+        arcs = self.kept.arcs[rows]
         steps = list(pairwise(Ways(arcs).shortest(start, goal)))
         among = np.isin(arcs[:, 0], [tail for tail, _ in steps])
-        number = dict(zip(map(tuple, arcs[among].tolist()), known[among].tolist(), strict=True))
+        number = dict(zip(map(tuple, arcs[among].tolist()), rows[among].tolist(), strict=True))
         return [number[step] for step in steps]
 
     def refutation(self, circle: Sequence[int], excluded: Sequence[int]) -> Found:
@@ -265,10 +265,10 @@ class _Deciding:
         `circle`: the arcs of a cycle, or `excluded`: both alternatives of one pair. An explanation may depend
         on alternatives that were excluded earlier; these wait in a queue and are explained after it.
         """
-        txns, told, done = dict[int, None](), list[str](), set(excluded)
+        txns, texts, done = dict[int, None](), list[str](), set(excluded)
         waiting = deque(excluded)
         if circle:
-            told.append(self.said(circle, txns, waiting, done))
+            texts.append(self.said(circle, txns, waiting, done))
         while waiting:
             side = waiting.popleft()
             tail, head, last = self.out[side].tolist()
@@ -281,11 +281,11 @@ class _Deciding:
             txns |= dict.fromkeys(
                 (int(row[2]), int(row[3]), tail % self.graph.count, head % self.graph.count)
             )
-            if len(told) < ALTERNATIVES_TOLD:
+            if len(texts) < ALTERNATIVES_TOLD:
                 what = f"{first} did not write key {self.graph.names[row[1]]} before {second}"
                 last_step = f"then {self.named(tail)} would come before {self.named(head)}"
-                told.append(f"{what}: {last_step}, but {way}")
-        return Found(False, ". ".join(told), tuple(txns))
+                texts.append(f"{what}: {last_step}, but {way}")
+        return Found(False, ". ".join(texts), tuple(txns))
 
     def said(self, arcs: Sequence[int], txns: dict[int, None], waiting: deque[int], done: set[int]) -> str:
         """Returns arcs in words, and queues the excluded alternatives that they depend on.
@@ -339,10 +339,10 @@ def _neighbours(graph: Polygraph, rows: Ints, second_first: Bools, order: Ints) 
     nearest = np.empty(len(by), np.int64)
     nearest[by] = second[by][np.flatnonzero(begins)[np.cumsum(begins) - 1]]
     # The nearest writer lies between if "nearest before second" is a decided pair of the same key.
-    known = np.sort(code * graph.count + second)
+    decided = np.sort(code * graph.count + second)
     wanted = (key * graph.count + nearest) * graph.count + second
-    at = np.minimum(below(known, wanted), len(known) - 1)
-    between = (known[at] == wanted) & (nearest != second)
+    at = np.minimum(below(decided, wanted), len(decided) - 1)
+    between = (decided[at] == wanted) & (nearest != second)
     return np.flatnonzero(~between)
 
 

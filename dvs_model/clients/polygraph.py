@@ -168,13 +168,13 @@ def _vertices(pairs: Ints, why: Why, level: Client, count: int) -> Arcs:
     return np.asarray(pairs + np.array(moved), np.int64)
 
 
-def polygraph(made: Problem, level: Client) -> Polygraph | None:
+def polygraph(problem: Problem, level: Client) -> Polygraph | None:
     """Returns the polygraph of a problem; None: too many transactions wrote the same keys (MOST_PAIRS)."""
-    names = list(made.writers)
+    names = list(problem.writers)
     number = {key: at for at, key in enumerate(names)}
     versions = [
-        (number[read.key] * made.count + read.writer, index)
-        for index, reads in made.reads.items()
+        (number[read.key] * problem.count + read.writer, index)
+        for index, reads in problem.reads.items()
         for read in reads
         if read.writer != INITIAL and read.key in number
     ]
@@ -182,10 +182,18 @@ def polygraph(made: Problem, level: Client) -> Polygraph | None:
     code = code[np.argsort(code[:, 0], kind="stable")]
     empty = np.empty(0, np.int64)
     bare = Polygraph(
-        level, made.count, names, Labelled(_rows([], 2), empty, empty), empty, 0, code[:, 0], code[:, 1], ()
+        level,
+        problem.count,
+        names,
+        Labelled(_rows([], 2), empty, empty),
+        empty,
+        0,
+        code[:, 0],
+        code[:, 1],
+        (),
     )
-    certain, rows = _Certain(made, number), list[Ints]()
-    for key, writers in made.writers.items():
+    certain, rows = _Certain(problem, number), list[Ints]()
+    for key, writers in problem.writers.items():
         if certain.ordered(key, writers):
             continue
         if sum(map(len, rows)) + len(writers) ** 2 // 2 > MOST_PAIRS:
@@ -196,23 +204,23 @@ def polygraph(made: Problem, level: Client) -> Polygraph | None:
         rows.append(np.column_stack((np.full(len(a), number[key]), txns[a], txns[b])))
     every = np.concatenate([np.empty((0, 3), np.int64), *rows])
     # One number for each two transactions, whatever the key: the order is of transactions.
-    codes, of = np.unique(every[:, 1] * made.count + every[:, 2], return_inverse=True)
+    codes, of = np.unique(every[:, 1] * problem.count + every[:, 2], return_inverse=True)
     certain.initial()
     parts = [
-        bare.labelled(_rows(made.so, 2), Why.SESSION),
-        bare.labelled(_rows(made.time, 2), Why.TIME),
-        bare.labelled(_rows(dict.fromkeys(made.wr), 2), Why.READ),
+        bare.labelled(_rows(problem.so, 2), Why.SESSION),
+        bare.labelled(_rows(problem.time, 2), Why.TIME),
+        bare.labelled(_rows(dict.fromkeys(problem.wr), 2), Why.READ),
         *(
             bare.labelled(_rows(arcs, 3)[:, :2], why, _rows(arcs, 3)[:, 2])
             for why, arcs in ((Why.BEFORE, certain.before), (Why.REPLACED, certain.replaced))
         ),
     ]
     if level is not Client.SERIALIZABLE:
-        each = np.arange(made.count)
+        each = np.arange(problem.count)
         parts.append(bare.labelled(np.column_stack((each, each)), Why.SNAPSHOT))
     return Polygraph(
         level,
-        made.count,
+        problem.count,
         names,
         together(parts),
         np.column_stack((of, every)),
@@ -231,17 +239,17 @@ class _Certain:
     which the readers of the initial version come. `after`: by key and writer the writer of the next version.
     """
 
-    def __init__(self, made: Problem, number: dict[str, int]) -> None:
-        self.made, self.number = made, number
+    def __init__(self, problem: Problem, number: dict[str, int]) -> None:
+        self.made, self.number = problem, number
         self.before: list[tuple[int, int, int]] = []
         self.replaced: list[tuple[int, int, int]] = []
         self.between: list[tuple[int, int, int]] = []
         self.first: dict[str, list[int]] = {}
         self.after: dict[str, dict[int, int]] = {}
-        for (key, later), earlier in made.before.items():
+        for (key, later), earlier in problem.before.items():
             self.after.setdefault(key, {})[earlier] = later
         self.readers: dict[tuple[str, int], list[int]] = {}
-        for index, reads in made.reads.items():
+        for index, reads in problem.reads.items():
             for read in reads:
                 if read.key in self.after or read.writer == INITIAL:
                     self.readers.setdefault((read.key, read.writer), []).append(index)

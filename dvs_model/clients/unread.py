@@ -25,14 +25,14 @@ from dvs_model.theory.names import Phenomenon
 P = Phenomenon
 
 BY_ORDER = (P.G_SINGLE, P.G_CURSOR, P.G_MONOTONIC, P.G_UPDATE)
-"""The phenomena that may be present in every order although dependencies that are certain show none.
+"""The phenomena that may be present in every order although the certain dependencies show none.
 
-Others are about cycles as such, which a convenient order does not add to.
+All others are cycles without a limit of their anti-dependencies: an order that closes no cycle adds none.
 """
 
 BY_ORDER_IN_SESSIONS = (P.G1C_SESSION, P.G_SINGLE_SESSION)
 BY_ORDER_IN_TIME = (P.G1C_REALTIME, P.G_SINGLE_REALTIME)
-"""Beside the order of sessions and of time, also a cycle as such may depend on which order is convenient."""
+"""The same with session order and real time, where G1c, too, may depend on the order of the appends."""
 
 MOST_ORDERS = 24
 """Limit of orders for one knot: 4!, four appends to one key. Each order costs an analysis of the knot."""
@@ -110,14 +110,14 @@ def _part(
     found: Recovered, known: Orders, reads: list[VersionRead], keys: set[str]
 ) -> tuple[Recovered, Orders]:
     """Returns the history of some reads, with all versions of some keys."""
-    made = Recovered(found.observed, taken=found.taken, reads=reads)
-    made.installed = {key: found.installed[key] for key in keys if key in found.installed}
-    made.placed = {key: found.placed[key] for key in keys if key in found.placed}
+    result = Recovered(found.observed, taken=found.taken, reads=reads)
+    result.installed = {key: found.installed[key] for key in keys if key in found.installed}
+    result.placed = {key: found.placed[key] for key in keys if key in found.placed}
     orders = Orders(some=known.some)
     for part in ("known", "tails", "unknown", "pairs", "rules", "later"):
         given = getattr(known, part)
         setattr(orders, part, {key: given[key] for key in keys if key in given})
-    return made, orders
+    return result, orders
 
 
 @dataclass(slots=True)
@@ -154,15 +154,15 @@ def decided(
     `cycle`: the phenomenon of cycles without anti-dependencies. `judged`: from a knot and an order to the
     verdicts on the phenomena and on `cycle`.
     """
-    made, left = Decided(), MOST_JUDGED
+    result, left = Decided(), MOST_JUDGED
     # Knots with few orders first, so that the budget serves as many knots as possible.
     for knot in sorted(knots, key=lambda each: each.count):
-        wanted = [phenomenon for phenomenon in phenomena if phenomenon not in made.present]
+        wanted = [phenomenon for phenomenon in phenomena if phenomenon not in result.present]
         left -= knot.count
         if not wanted:
             break
         if knot.count > MOST_ORDERS or left < 0:
-            made.open.update(dict.fromkeys(wanted, MANY))
+            result.open.update(dict.fromkeys(wanted, MANY))
             continue
         verdicts = [(chosen, judged(knot, chosen)) for chosen in knot.orders()]
         for phenomenon in wanted:
@@ -171,12 +171,12 @@ def decided(
                 isinstance(each[phenomenon], Present) or isinstance(each[cycle], Present)
                 for _, each in verdicts
             ):
-                made.forced.add(phenomenon)
+                result.forced.add(phenomenon)
             if all(isinstance(each, Present) for each in found):
-                made.present[phenomenon] = verdicts[0][0], found[0]
+                result.present[phenomenon] = verdicts[0][0], found[0]
             elif any(each != ABSENT for each in found):
-                made.open.setdefault(phenomenon, OPEN)
-    return made
+                result.open.setdefault(phenomenon, OPEN)
+    return result
 
 
 def joined(chosen: Iterable[Chosen]) -> Chosen:
@@ -185,5 +185,5 @@ def joined(chosen: Iterable[Chosen]) -> Chosen:
     for each in chosen:
         for key, orders in each.items():
             mine = found.setdefault(key, [])
-            mine += [order for order in orders if not any(set(order) & set(known) for known in mine)]
+            mine += [order for order in orders if not any(set(order) & set(other) for other in mine)]
     return found

@@ -134,10 +134,10 @@ class Variants:
         if len(self.answers.basis.observed.transactions) > MOST_TRANSACTIONS:
             return Answer(None, "there are too many transactions for it")
         basis = self.answers.basis
-        made = problem(*basis.whole(), sessions=True)
-        found, keys = forced(made, guarantee), {key: code for code, key in enumerate(made.writers)}
+        task = problem(*basis.whole(), sessions=True)
+        found, keys = forced(task, guarantee), {key: code for code, key in enumerate(task.writers)}
         if found is None:
             return TOO_MANY
         codes = np.array([keys[key] for key in found.values()], np.int64)
         arrays = Forced(arcs_of(found), codes, np.full(len(found), RULES.index(guarantee.value)))
-        return verdict(basis, arcs_of(order(made, guarantee)), arrays, list(keys))
+        return verdict(basis, arcs_of(order(task, guarantee)), arrays, list(keys))

@@ -1,4 +1,4 @@
-"""Convert a whole history of clients to Adya's notation, and say what was lost or added.
+"""Convert a whole history of clients to Adya's notation, with notes on what the notation lost or added.
 
 The notation demands a total version order for each key and reads that follow the writes; client files have
 neither. So missing orders are chosen such that they close no cycle, if that can be, and a note says so.
@@ -44,6 +44,7 @@ class _Whole:
     lost: dict[str, int] = field(default_factory=dict)
 
     def history(self) -> tuple[History, tuple[str, ...]]:
+        """Returns the history, and what it could not hold, a sentence each."""
         basis = InColumns(self.observed)
         found, known = basis.whole()
         counts: dict[tuple[str, int], int] = {}
@@ -97,8 +98,8 @@ class _Whole:
         # puts each write before its reads.
         return sorted(range(len(place)), key=place.__getitem__)
 
-    def body(self, index: int, taken: bool) -> Iterator[Event]:
-        """Yields the events of a transaction. `taken`: whether it counts as committed."""
+    def body(self, index: int, counts: bool) -> Iterator[Event]:
+        """Yields the events of a transaction. `counts`: whether it counts as committed."""
         transaction = self.observed.transactions[index]
         number, own = transaction.number, dict[str, Version]()
         if transaction.window is not None or transaction.start is not None:
@@ -110,9 +111,9 @@ class _Whole:
             elif transaction.status is Status.COMMITTED and (seen := self.seen(op, own)) is not None:
                 yield Read(number, seen, plain_value(op.value))
         if transaction.status is Status.UNKNOWN:
-            fate = "committed, as somebody read from them" if taken else "aborted, as nobody read from them"
+            fate = "committed, as somebody read from them" if counts else "aborted, as nobody read from them"
             self.lose(f"transactions without an answer count as {fate}")
-        yield Commit(number) if taken else Abort(number)
+        yield Commit(number) if counts else Abort(number)
 
     def seen(self, op: Op, own: dict[str, Version]) -> Version | None:
         """Returns the version that a read shows; None: the notation cannot hold it.
@@ -121,13 +122,14 @@ class _Whole:
         transaction reads its own latest version.
         """
         if isinstance(op.value, tuple):
-            known = (self.made.get((op.key, op.value[-1])) if op.value else None, not op.value)
+            shown = (self.made.get((op.key, op.value[-1])) if op.value else None, not op.value)
         else:
             initial = op.value is None or op.value in self.observed.records.initial
             version = self.made.get((op.key, op.value))
-            known = (version, initial and version is None)
-        version = known[0]
-        if known[1]:
+            shown = (version, initial and version is None)
+        # `shown`: the version, and whether the read shows what was there before the run.
+        version = shown[0]
+        if shown[1]:
             obj = self.names.of(op.key)
             self.initial[obj] = None
             version = Version(obj, T0, 1)
@@ -166,6 +168,7 @@ class _Whole:
                 yield obj, (Version(obj, T0, 1),)
 
     def sessions(self) -> dict[str, tuple[int, ...]]:
+        """Returns the transactions of each session by its name, in order; none if none are recorded."""
         if not self.observed.records.sessions:
             return {}
         sessions = self.observed.by_session()
@@ -180,8 +183,8 @@ def convenient(basis: InColumns) -> list[tuple[int, ...]]:
     themselves, the next sort key takes fewer kinds of edges into account, so that at least no cycle of these
     kinds is added (ww and wr alone, for G1c), and so on.
     """
-    made = basis.edges
-    ww, wr, rw, session = (each.tolist() for each in (made.ww, made.wr, made.rw, made.session))
+    edges = basis.edges
+    ww, wr, rw, session = (each.tolist() for each in (edges.ww, edges.wr, edges.rw, edges.session))
     kinds = ((ww, wr, rw, session), (ww, wr, rw), (ww, wr, session), (ww, wr), (ww,))
     each = [ranks(len(basis.taken), chain.from_iterable(of)) for of in kinds]
     return [tuple(rank[0] for rank in of) for of in zip(*each, strict=True)]

@@ -64,11 +64,11 @@ def moments(time: Windows, count: int) -> tuple[Arcs, int]:
     That is at most three arcs per transaction. A transaction that begins exactly when another one ends does
     not come after it.
     """
-    known = np.flatnonzero(~np.isnan(time[:, 0]))
-    ended = known[np.isfinite(time[known, 1])]
-    at = np.concatenate((time[known, 0], time[ended, 1]))
-    is_end = np.concatenate((np.zeros(len(known), np.bool_), np.ones(len(ended), np.bool_)))
-    txn = np.concatenate((known, ended))
+    timed = np.flatnonzero(~np.isnan(time[:, 0]))
+    ended = timed[np.isfinite(time[timed, 1])]
+    at = np.concatenate((time[timed, 0], time[ended, 1]))
+    is_end = np.concatenate((np.zeros(len(timed), np.bool_), np.ones(len(ended), np.bool_)))
+    txn = np.concatenate((timed, ended))
     # At equal times beginnings (False) are sorted before ends (True): a beginning then belongs to an earlier
     # moment than the end, so that no way leads from the end to it.
     order = np.lexsort((is_end, at))

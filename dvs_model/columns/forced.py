@@ -89,7 +89,7 @@ class _Forcing:
         """
         reads, sources = self.reads, self.world.read_from().reads
         found = []
-        for read, source, known in self.candidates():
+        for read, source, key in self.candidates():
             other = sources.writer[source]
             kept = other != reads.writer[read]
             if RULES[rule] == "read committed":
@@ -97,7 +97,7 @@ class _Forcing:
                 # is earlier. `sources.op` is the first read from the source.
                 kept &= sources.op[source] <= reads.op[read]
             read, other = read[kept], other[kept]
-            if not known:
+            if not key:
                 there = self.installed_by(reads.key[read], other)
                 read, other = read[there], other[there]
             found.append(_edges(other, reads.writer[read], reads.key[read], rule))

@@ -61,14 +61,14 @@ def pairs(a: Ints, b: Ints) -> PairIndex:
     if not len(a):
         return PairIndex(a, a, 0, 1)
     least, most = int(b.min()), int(b.max())
-    made = PairIndex(a, a, least, most - least + 1)
-    if (int(a.max()) + 1) * made.span >= LARGEST:
-        made.dense = np.unique(b)
-        made.span = len(made.dense)
-    codes, _ = made.coded(a, b)
-    made.places = np.argsort(codes, kind="stable")
-    made.codes = codes[made.places]
-    return made
+    index = PairIndex(a, a, least, most - least + 1)
+    if (int(a.max()) + 1) * index.span >= LARGEST:
+        index.dense = np.unique(b)
+        index.span = len(index.dense)
+    codes, _ = index.coded(a, b)
+    index.places = np.argsort(codes, kind="stable")
+    index.codes = codes[index.places]
+    return index
 
 
 def _found(codes: Ints, wanted: Ints) -> Ints:

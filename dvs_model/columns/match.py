@@ -329,7 +329,10 @@ class _Matching:
         self.taken[txn[self.columns.status[txn] == UNKNOWN]] = True
 
     def answered(self, reading: Ints, wrote: Ints) -> None:
-        """Does the same for reads of single values; `elements` does it for lists."""
+        """Counts transactions without an answer as committed if a read of a single value shows their write.
+
+        `elements` does it for lists.
+        """
         single = self.columns.kind[reading] == READ
         self.unanswered(wrote[single])
 
@@ -427,7 +430,7 @@ class _Matching:
         writers = Writers(columns, self.wrote, odd)
         last = self.last(odd, final)
         codes = {name: code for code, name in enumerate(columns.keys)}
-        # Looks at every write, and only values that nobody wrote need it: so once, and only if one comes.
+        # `sorts` looks at every write, and only values that nobody wrote need it: so once, and on demand.
         sorts = cache(self.sorts)
         rows = [
             (
@@ -473,7 +476,7 @@ class _Matching:
 
 
 def _by(key: Ints) -> Ints:
-    """Returns the places of operations, sorted by key; those of one key stay in their order."""
+    """Returns the places of operations, sorted by key; the operations of one key stay in their order."""
     count = len(key)
     if count and (int(key.max()) + 1) * count < 2**62:
         # Key and place as one number: to sort the numbers themselves is twice as fast as a stable argsort.

@@ -25,29 +25,32 @@ def part(matched: Matched, known: Versions, members: Bools) -> tuple[Recovered, 
     keys = np.zeros(len(matched.columns.keys), np.bool_)
     keys[reads.key[chosen]] = True
     keys[installed.key[members[installed.txn]]] = True
-    made = Recovered(matched.observed)
-    made.reads = observations(matched, chosen)
+    result = Recovered(matched.observed)
+    result.reads = observations(matched, chosen)
     # The writers of what the members read count as committed in the part as well, if they do in the history:
     # otherwise these reads would give no dependency.
     writers = reads.writer[chosen]
-    taken = members.copy()
-    taken[writers[writers != INITIAL]] = True
-    return _filled(matched, known, made, keys, taken & matched.taken)
+    committed = members.copy()
+    committed[writers[writers != INITIAL]] = True
+    return _filled(matched, known, result, keys, committed & matched.taken)
 
 
 def whole(matched: Matched, known: Versions) -> tuple[Recovered, Orders]:
     """Returns all reads and versions."""
-    made = Recovered(matched.observed)
-    made.reads = observations(matched, np.arange(len(matched.reads.reader)))
-    return _filled(matched, known, made, np.ones(len(matched.columns.keys), np.bool_), matched.taken)
+    result = Recovered(matched.observed)
+    result.reads = observations(matched, np.arange(len(matched.reads.reader)))
+    return _filled(matched, known, result, np.ones(len(matched.columns.keys), np.bool_), matched.taken)
 
 
 def _filled(
-    matched: Matched, known: Versions, made: Recovered, keys: Bools, taken: Bools
+    matched: Matched, known: Versions, result: Recovered, keys: Bools, committed: Bools
 ) -> tuple[Recovered, Orders]:
-    """Adds the versions of some keys and their places to `made`. `keys`: by key. `taken`: by transaction."""
+    """Adds the versions of some keys, with their places, to `result`, and returns it with their orders.
+
+    `keys`: one bool per key. `committed`: one bool per transaction.
+    """
     columns, installed = matched.columns, matched.installed
-    made.taken = set(np.flatnonzero(taken).tolist())
+    result.taken = set(np.flatnonzero(committed).tolist())
     wanted: Ints = np.flatnonzero(keys)
     for code in wanted.tolist():
         name = columns.keys[code]
@@ -55,7 +58,7 @@ def _filled(
         if place.start < place.stop:
             values = columns.value[installed.op[place]].tolist()
             txns = installed.txn[place].tolist()
-            made.installed[name] = dict(zip(txns, map(columns.values.value, values), strict=True))
+            result.installed[name] = dict(zip(txns, map(columns.values.value, values), strict=True))
             places = installed.op[place] - columns.first[installed.txn[place]]
-            made.placed[name] = dict(zip(txns, places.tolist(), strict=True))
-    return made, orders(matched, known, wanted.tolist())
+            result.placed[name] = dict(zip(txns, places.tolist(), strict=True))
+    return result, orders(matched, known, wanted.tolist())

@@ -51,11 +51,11 @@ class Values:
             return NOTHING
         if isinstance(value, int) and -OTHERS < value < OTHERS:
             return int(value)
-        known = self.codes.setdefault(value, OTHERS + len(self.others))
+        number = self.codes.setdefault(value, OTHERS + len(self.others))
         # If the new number was taken, the value was not known.
-        if known == OTHERS + len(self.others):
+        if number == OTHERS + len(self.others):
             self.others.append(value)
-        return known
+        return number
 
     def array(self, values: Sequence[object]) -> Ints:
         """Returns the codes of many values."""

@@ -1,4 +1,4 @@
-"""Version orders that do not show in lists: by commit timestamps, as the file says, and as the user assumes.
+"""Version orders from other sources than lists: commit timestamps, the file, and assumptions of the user.
 
 Only files of TimeKiller have timestamps, only those of IsoVista say which write replaced which, and
 assumptions are for registers. All of them are small beside the reads, so that keys are looked at one by one.
@@ -26,12 +26,12 @@ TRIES = 10
 
 @dataclass(slots=True)
 class Told:
-    """What is known of versions beside what lists show; keys by their numbers, versions by their writers.
+    """The knowledge of version orders beside lists; keys by their numbers, versions by their writers.
 
     `stamped`: one bool per key, whether commit timestamps order it. `pairs`: neighbours in orders that are
     not known in full, which the file states. `later`: pairs of which the second version is later, as the user
     assumes. `some`: neighbours that the file states without their key, each with one of the keys that can be
-    meant. `reasons`: why the order of a key is not known. `rules`: what is known of it was taken from.
+    meant. `reasons`: by key why its order is not known. `rules`: by key the source of what is known of it.
     """
 
     stamped: Bools
@@ -43,7 +43,7 @@ class Told:
     findings: list[Finding] = field(default_factory=list)
 
     def unstamp(self, code: int, reason: str) -> None:
-        """Says why the timestamps of a key do not order it after all."""
+        """Notes why the timestamps of a key do not order it after all."""
         self.stamped[code] = False
         self.reasons[code], self.rules[code] = reason, BY_STAMPS
 
@@ -63,7 +63,7 @@ def commit_ranks(matched: Matched) -> Ints:
 
 
 def by_stamps(matched: Matched, told: Told, rank: Ints, place: Ints) -> None:
-    """Takes keys out of `told.stamped` whose order timestamps do not tell, and says why.
+    """Removes the keys from `told.stamped` whose order timestamps do not tell, and notes why.
 
     `rank`: by transaction. `place`: by installed version its place in the longest list, or -1. If a list
     shows another order than the timestamps, neither is believed.

@@ -72,7 +72,7 @@ class Edges:
 
 
 def versions(matched: Matched) -> Versions:
-    """Returns the version orders by lists, single writers, and what else tells of them.
+    """Returns the version orders by lists, by single writers, and by the sources of `columns.told`.
 
     A key takes its order from the first of these that applies. Lists that contradict each other: none. A
     single writer: its version alone. Commit timestamps. Lists, or appends that no list shows. Else none: a
@@ -113,25 +113,25 @@ def versions(matched: Matched) -> Versions:
 
 def orders(matched: Matched, known: Versions, codes: Iterable[int]) -> Orders:
     """Returns what is known of the version orders of some keys, by their names."""
-    made, told, columns = Orders(), known.told, matched.columns
+    result, told, columns = Orders(), known.told, matched.columns
     for code in codes:
         name, begin, end = columns.keys[code], int(known.starts[code]), int(known.starts[code + 1])
         if begin < end:
             until = begin + int(known.ordered[code])
             rule = BY_NOTHING
             if known.unknown[code]:
-                made.unknown[name] = reason(matched, known, code)
+                result.unknown[name] = reason(matched, known, code)
             else:
-                made.known[name] = known.txn[begin:until].tolist()
+                result.known[name] = known.txn[begin:until].tolist()
                 if until < end:
-                    made.tails[name] = known.txn[until:end].tolist()
+                    result.tails[name] = known.txn[until:end].tolist()
                 rule = BY_LISTS if matched.longest[code] >= 0 or end - begin > 1 else BY_ONE
                 rule = BY_STAMPS if told.stamped[code] else rule
-            made.rules[name] = told.rules.get(code, rule)
-    made.pairs = {columns.keys[code]: pairs for code, pairs in told.pairs.items()}
-    made.later = {columns.keys[code]: pairs for code, pairs in told.later.items()}
-    made.some = {pair: columns.keys[code] for pair, code in told.some.items()}
-    return made
+            result.rules[name] = told.rules.get(code, rule)
+    result.pairs = {columns.keys[code]: pairs for code, pairs in told.pairs.items()}
+    result.later = {columns.keys[code]: pairs for code, pairs in told.later.items()}
+    result.some = {pair: columns.keys[code] for pair, code in told.some.items()}
+    return result
 
 
 def reason(matched: Matched, known: Versions, code: int) -> str:
@@ -139,9 +139,9 @@ def reason(matched: Matched, known: Versions, code: int) -> str:
     return matched.noted.broken.get(matched.columns.keys[code], known.told.reasons.get(code, UNRECORDED))
 
 
-def unordered_keys(known: Versions, made: Edges) -> Ints:
-    """Returns the keys with unknown orders or left-out edges: due to them no phenomenon is surely absent."""
-    return np.unique(np.concatenate((np.flatnonzero(known.unknown), made.left_out)))
+def unordered_keys(known: Versions, dependencies: Edges) -> Ints:
+    """Returns the keys with unknown orders or left-out edges, because of which nothing is surely absent."""
+    return np.unique(np.concatenate((np.flatnonzero(known.unknown), dependencies.left_out)))
 
 
 def _places(matched: Matched) -> Ints:
@@ -154,8 +154,8 @@ def _places(matched: Matched) -> Ints:
     if columns.starts is None or not len(longest):
         return np.full(len(installed.key), -1, np.int64)
     place, of = spread(columns.starts[longest], columns.starts[longest + 1])
-    known = pairs(columns.key[longest][of], columns.items[place])
-    return known.find(installed.key, columns.value[installed.op])
+    elements = pairs(columns.key[longest][of], columns.items[place])
+    return elements.find(installed.key, columns.value[installed.op])
 
 
 def edges(matched: Matched, known: Versions, *, assumed: bool = True) -> Edges:
@@ -195,12 +195,12 @@ def edges(matched: Matched, known: Versions, *, assumed: bool = True) -> Edges:
         some = np.array([(key, *pair) for pair, key in known.told.some.items()], np.int64).reshape(-1, 3)
         ww = np.concatenate((ww, stated[:, 1:], some[:, 1:]))
         ww_key = np.concatenate((ww_key, stated[:, 0], some[:, 0]))
-    taken = written & matched.taken[reads.writer]
+    written_by_committed = written & matched.taken[reads.writer]
     sessions = matched.observed.records.sessions
     order = neighbours(matched.columns.session, matched.taken) if sessions else NO_ARCS
     return Edges(
         ww,
-        _arcs(reads.writer[taken], reads.reader[taken]),
+        _arcs(reads.writer[written_by_committed], reads.reader[written_by_committed]),
         rw[rw[:, 0] != rw[:, 1]],
         order,
         ww_key,
@@ -257,4 +257,5 @@ def neighbours(session: Ints, taken: Bools) -> Arcs:
 
 
 def _arcs(tails: Ints, heads: Ints) -> Arcs:
+    """Returns arcs, one row (tail, head) each, from two columns."""
     return np.column_stack((tails, heads))

@@ -21,7 +21,7 @@ MOST_CLOCKS = 400_000_000
 """Limit of transactions times sessions for causal consistency: a clock has four bytes for each, so 1.6 GB."""
 
 FEW_CLOCKS = 60_000_000
-"""The limit where sessions are not all that is kept: then clocks are made beside those of sessions."""
+"""The limit if another order than that of sessions is kept: its clocks stand beside those of sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +144,14 @@ def _clocks(world: World) -> NDArray[np.int32]:
 
 def _order(world: World, tails: Ints, heads: Ints) -> list[int]:
     """Returns the transactions so that arcs lead forward; those on cycles and after them are left out."""
-    taken: list[int] = np.flatnonzero(world.taken).tolist()
+    committed: list[int] = np.flatnonzero(world.taken).tolist()
     # Mostly a file lists transactions in an order in which nobody reads from a later one. That order will do.
     if (tails < heads).all():
-        return taken
+        return committed
     by_tail = np.argsort(tails, kind="stable")
     starts = np.searchsorted(tails[by_tail], np.arange(world.count + 1)).tolist()
     ordered = heads[by_tail].tolist()
-    return topological(taken, [ordered[starts[at] : starts[at + 1]] for at in range(world.count)])
+    return topological(committed, [ordered[starts[at] : starts[at + 1]] for at in range(world.count)])
 
 
 def within_session(session: Ints, taken: Bools) -> Ints:

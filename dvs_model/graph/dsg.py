@@ -7,17 +7,18 @@ are auxiliary vertices between transactions, an edge is a path through them (see
 graph stays linear in the history. The kinds of auxiliary vertices (`letter` and `changed`: see
 `reading.DerivedWrites`):
 
-  - `behind[v]` ("forward"): arcs from the installers of the base versions behind a derived version v, and to
-  the readers of v. These are read dependencies. - `missed[v]` ("backward"): arcs from the readers of v, and
-  to the installers of the versions that follow the base versions behind v. These are anti-dependencies. -
-  `makers[v]`: arcs to the installers of the base versions behind v. The reading `letter` joins the forward
-  vertex of one version to this vertex of the next. - one for each pair of consecutive derived versions that
-  differ in many base versions: from the installers of what only the first has behind it to those of what
-  only the second has. These are write dependencies of the reading `changed`. If some of the first committed
-  before some of the second wrote, it is a chain of such vertices in the order of the commits. Two versions
-  that differ in few base versions need no such vertex: each pair of installers gets one arc, by the first
-  derived object that gives them one. - for each predicate and object two chains along the version order, for
-  predicate dependencies.
+- `behind[v]` ("forward"): arcs from the installers of the base versions behind a derived version v, and to
+  the readers of v. These are read dependencies.
+- `missed[v]` ("backward"): arcs from the readers of v, and to the installers of the versions that follow the
+  base versions behind v. These are anti-dependencies.
+- `makers[v]`: arcs to the installers of the base versions behind v. The reading `letter` joins the forward
+  vertex of one version to this vertex of the next.
+- one for each pair of consecutive derived versions that differ in many base versions: from the installers of
+  the versions behind only the first to those of the versions behind only the second. These are write
+  dependencies of the reading `changed`. If some of the first committed before some of the second wrote, it
+  is a chain of such vertices in the order of the commits. Two versions that differ in few base versions need
+  no such vertex: each pair of installers gets one arc, by the first derived object that gives them one.
+- for each predicate and object two chains along the version order, for predicate dependencies.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class Construction:
         return self.result
 
     def node(self, version: Version) -> int | None:
-        """Returns the vertex of the transaction that installed a base version; None: nobody did."""
+        """Returns the vertex of the transaction that installed a base version; None: no transaction did."""
         return None if version not in self.facts.rank else self.result.number[version.txn]
 
     def writes(self) -> None:
@@ -152,10 +153,10 @@ class Construction:
         """
         created = self.facts.created
         for tail, version in tails:
-            known = self.connected.setdefault(version, set())
+            connected = self.connected.setdefault(version, set())
             for commit, added, head in heads:
-                if added not in known and commit > created[version] and head != tail:
-                    known.add(added)
+                if added not in connected and commit > created[version] and head != tail:
+                    connected.add(added)
                     note = Note(None, (version, before, after, added))
                     self.result.arc(tail, head, Kind.WW, note)
 
@@ -209,41 +210,41 @@ class Construction:
                 reader, self.chain(self.missed, version), Kind.RW, Note(number, (), predicate, True, version)
             )
 
-    def chain(self, known: dict[Version, int], version: Version) -> int:
+    def chain(self, vertices: dict[Version, int], version: Version) -> int:
         """Returns the vertex of a derived version in one direction; makes those of all versions behind it.
 
-        `known`: the map of that direction: `behind`, `missed` or `makers`. The stack replaces a recursion,
+        `vertices`: the map of that direction: `behind`, `missed` or `makers`. The stack replaces a recursion,
         which would be as deep as the longest chain of refreshes.
         """
         sources = self.facts.sources
         stack = [version]
         while stack:
             top = stack[-1]
-            if top in known:
+            if top in vertices:
                 stack.pop()
-            elif missing := [s for s in sources[top] if s in sources and s not in known]:
+            elif missing := [s for s in sources[top] if s in sources and s not in vertices]:
                 stack.extend(missing)
             else:
-                known[top] = self.result.vertex()
+                vertices[top] = self.result.vertex()
                 for source in sources[top]:
-                    self.link(known, known[top], source)
-        return known[version]
+                    self.link(vertices, vertices[top], source)
+        return vertices[version]
 
-    def link(self, known: dict[Version, int], vertex: int, source: Version) -> None:
+    def link(self, vertices: dict[Version, int], vertex: int, source: Version) -> None:
         """Adds the arc of one direction between the vertex of a derived version and one of its sources.
 
         A source that is derived has a vertex of the same kind. A base version stands for its installer, or in
         the direction `missed` for the installer of the next version.
         """
-        other, note = known.get(source), PLAIN
+        other, note = vertices.get(source), PLAIN
         if other is None:
             if source.obj in self.facts.derived:
                 # The unborn version of a derived object: nothing is behind it.
                 return
-            target = self.facts.next(source) if known is self.missed else source
+            target = self.facts.next(source) if vertices is self.missed else source
             other, note = None if target is None else self.node(target), Note(None, (source,))
         if other is not None:
-            tail, head = (other, vertex) if known is self.behind else (vertex, other)
+            tail, head = (other, vertex) if vertices is self.behind else (vertex, other)
             self.result.arc(tail, head, Kind.PART, note)
 
 

@@ -126,19 +126,19 @@ def edges_among(adjacency: Adjacency, members: Iterable[int], budget: Budget) ->
     for tail in members:
         # Write dependencies found so far: by the version at the start the versions at the end. Other derived
         # versions in between may give the same edge again.
-        known: dict[Version, set[Version]] = {}
+        linked: dict[Version, set[Version]] = {}
         for first in adjacency.arcs.get(tail, ()):
             if first.head < len(names):
                 budget.spend()
                 versions = first.noted[0].versions if first.noted else ()
                 if first.kind is Kind.WW and len(versions) == 4:
-                    if versions[3] in known.setdefault(versions[0], set()):
+                    if versions[3] in linked.setdefault(versions[0], set()):
                         continue
-                    known[versions[0]].add(versions[3])
+                    linked[versions[0]].add(versions[3])
                 found.append(edge(first.kind, names[tail], names[first.head], first.noted))
             else:
                 # The head is an auxiliary vertex: the edges are the paths that go on from it.
-                _add_paths(found, adjacency, tail, first, budget, known)
+                _add_paths(found, adjacency, tail, first, budget, linked)
     return found
 
 
@@ -148,16 +148,16 @@ def _add_paths(
     origin: int,
     first: Arc,
     budget: Budget,
-    known: dict[Version, set[Version]],
+    linked: dict[Version, set[Version]],
 ) -> None:
     """Adds the edges of the paths that begin with an arc to an auxiliary vertex.
 
-    `origin`: the vertex where the paths begin, `first`: their first arc. `known`: see `edges_among`.
+    `origin`: the vertex where the paths begin, `first`: their first arc. `linked`: see `edges_among`.
     """
     names, arcs = adjacency.graph.transactions, adjacency.arcs
     transactions, source = len(names), names[origin]
     start = first.noted[0].versions[:1] if first.noted else ()
-    before = known.setdefault(start[0], set()) if start else None
+    before = linked.setdefault(start[0], set()) if start else None
     steps, stack = len(found), [(first.head, first.kind, first.noted, first.certain)]
     # A path is known by its vertex, its kind so far and whether it is certain; other paths there give the
     # same edges, so the first one is enough.

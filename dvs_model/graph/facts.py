@@ -74,11 +74,11 @@ class Facts:
         return None if place is None or place + 1 == len(order) else order[place + 1]
 
     def intermediate(self, version: Version) -> bool:
-        """Whether the transaction of a version made another version of the object after it."""
+        """Tells whether the transaction of a version made another version of the object after it."""
         return not version.unborn and version.number < self.last[version.obj, version.txn]
 
     def matches(self, predicate: str, version: Version) -> bool | None:
-        """Whether a version matches a predicate; None: the history does not say."""
+        """Tells whether a version matches a predicate; None: the history does not say."""
         if version.unborn or version in self.dead:
             return False
         clause = self.history.matches.get(predicate)

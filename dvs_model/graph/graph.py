@@ -35,6 +35,7 @@ class Kind(Enum):
 
 
 DEPENDENCIES = (Kind.WW, Kind.WR, Kind.RW)
+"""Write, read and anti-dependencies: all kinds but those of an order of transactions."""
 
 
 class Note(NamedTuple):

@@ -123,5 +123,5 @@ class PredicateChains:
 
 
 def differs(match: bool | None, against: bool | None) -> bool | None:
-    """Whether two matches differ; None: one is not known."""
+    """Tells whether two matches differ; None: one of them is not known."""
     return None if match is None or against is None else match != against

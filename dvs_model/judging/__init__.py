@@ -1,1 +1,1 @@
-"""From a file to its verdicts: which history is read, what is asked of it, what is found."""
+"""From a file to its verdicts: the reading of histories, the options of `dvs check`, the Python interface."""

@@ -1,4 +1,4 @@
-"""Files of histories: opened, recognised by their names and contents, and read."""
+"""Files of histories: opens them, recognises their formats by names and contents, and reads them."""
 
 from __future__ import annotations
 
@@ -70,11 +70,12 @@ def _runs(files: Sequence[Path]) -> Iterator[Path]:
 
 
 def _is_delta(path: Path, format_: str) -> bool:
+    """Tells whether a folder is to be read as a Delta account or table."""
     return format_ == "delta" or (format_ == "auto" and (path / "_delta_log").is_dir())
 
 
 FIFO_WAIT_S = 5.0
-"""How long a FIFO is waited for that nobody has opened to write."""
+"""How long a read waits for a FIFO that nobody has opened to write."""
 
 
 def _fifo(path: Path) -> io.BufferedReader:

@@ -1,4 +1,4 @@
-"""What is asked of a history, and the verdicts that answer it."""
+"""The options by which a history is judged, and the verdicts under them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dvs_model.observed.seen import Assumption, Observed, RealTime
 from dvs_model.theory.names import Level, Phenomenon
 
 TRIED_OF = 1_000
-"""Transactions up to which it is tried what an option would decide."""
+"""The most transactions of a history for which other options are tried, to say what they would decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,13 @@ class CheckOptions:
     def judge(self, item: Parsed | Viewed) -> Checked:
         """Returns the verdicts on a history, as far as enough of it committed.
 
-        Raises HistoryError: values are not unique. Raises RequestError: it is wanted what such a history
-        cannot tell, such as client-side levels of a history that no clients recorded.
+        Raises HistoryError: values are not unique. Raises RequestError: something is wanted that such a
+        history cannot tell, such as client-side levels of a history that no clients recorded.
         """
         return with_least(self._judged(item), self.least)
 
     def _judged(self, item: Parsed | Viewed) -> Checked:
+        """Returns the verdicts on one history, with those that the options ask for besides its levels."""
         checked = self._observed(item) if isinstance(item, Viewed) else self._stated(item)
         checked = replace(checked, forbidden=self.forbidden)
         if self.executing and checked.seen is None:
@@ -82,9 +83,9 @@ class CheckOptions:
         return _with_mixed(checked, self.mixed, self.others, left_open)
 
     def apply_to(self, item: Parsed | Viewed) -> Parsed | Viewed:
-        """Returns a history with what the options say of it, and what there was before, where a file says it.
+        """Returns a history with the facts that options add to it, such as the state before the run.
 
-        Raises HistoryError: the file is no such state. Raises RequestError: it cannot be read.
+        Raises HistoryError: the file of that state is none. Raises RequestError: it cannot be read.
         """
         if not isinstance(item, Viewed):
             # The verdicts of the default reading on all phenomena depend on a part; other ones may not.
@@ -159,6 +160,7 @@ class CheckOptions:
         return replace(checked, seen=replace(checked.seen, notes=(*checked.seen.notes, *hints)))
 
     def _judge(self, observed: Observed) -> Checked:
+        """Returns the verdicts on a history of what clients observed."""
         return judge(
             observed,
             self.reading,
@@ -168,7 +170,7 @@ class CheckOptions:
         )
 
     def _hints(self, observed: Observed, checked: Checked) -> Iterator[str]:
-        """Yields the options that say more of a file, each with the levels that it would decide."""
+        """Yields the options that would decide unknown levels, each in a sentence with these levels."""
         unknown = dict(requested_with(checked, self.requested, LevelStatus.UNKNOWN))
         records = observed.records
         follows = Assumption.WRITES_FOLLOW_READS.value
@@ -176,14 +178,14 @@ class CheckOptions:
             f"--assume {follows}": replace(records, assumed=(*records.assumed, follows)),
             "--complete": replace(records, complete=True),
         }
-        for option, told in options.items():
-            if not unknown or told == records or not _may_decide(option, checked):
+        for option, assumed in options.items():
+            if not unknown or assumed == records or not _may_decide(option, checked):
                 continue
             if len(observed.transactions) > TRIED_OF:
                 yield f"{option} may decide it; that is not tried on more than {TRIED_OF:,} transactions"
                 continue
             with suppress(HistoryError):
-                other = self._judge(replace(observed, records=told))
+                other = self._judge(replace(observed, records=assumed))
                 for verdict in (LevelStatus.VIOLATED, LevelStatus.HOLDS):
                     decided = [
                         name for name, _ in requested_with(other, self.requested, verdict) if name in unknown
@@ -215,7 +217,7 @@ def _may_decide(option: str, checked: Checked) -> bool:
 
 
 def _as_recorded(checked: Checked, item: Parsed) -> Checked:
-    """Returns the verdicts on a history as far as what the file leaves open allows them."""
+    """Returns the verdicts on a history, unknown where they depend on what the file leaves open."""
     if item.windows:
         checked = with_windows(checked)
     if item.unselected is not None:

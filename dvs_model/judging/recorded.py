@@ -1,4 +1,4 @@
-"""Histories in Python: read from files or made of records, judged, and asserted."""
+"""The Python interface for histories: read them from files or build them of records, judge and assert."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def read_histories(
     Raises RequestError: the file cannot be read, or `form` is unknown.
     """
     if form not in {*FORMATS, "cobra", "delta", "auto"}:
-        known = ", ".join([*FORMATS, "cobra", "delta", "auto"])
-        raise RequestError(f"there is no format {form!r}; take one of {known}")
+        names = ", ".join([*FORMATS, "cobra", "delta", "auto"])
+        raise RequestError(f"there is no format {form!r}; take one of {names}")
     for _, item in histories([Path(path)], form, workload):
         if isinstance(item, Refused):
             error = item.error

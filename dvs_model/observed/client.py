@@ -1,4 +1,4 @@
-"""Define the client-side levels without version orders (Biswas and Enea 2019), for Adya's need them.
+"""Define the client-side levels (Biswas and Enea 2019), which need no version orders, as Adya's levels do.
 
 A level holds if some order of the transactions that keeps sessions and read dependencies satisfies its axiom.
 The axiom says which version of a key a transaction must not have read: one that is older than a version it
@@ -82,33 +82,33 @@ def problem(found: Recovered, orders: Orders, *, sessions: bool, time: Sequence[
 
     `sessions`: whether the order of sessions is kept; else each transaction is a session of its own.
     """
-    made = Problem(len(found.observed.transactions), time=time)
+    result = Problem(len(found.observed.transactions), time=time)
     for key, writers in found.installed.items():
-        made.writers[key] = sorted(writers)
+        result.writers[key] = sorted(writers)
         for index in writers:
-            made.writes.setdefault(index, set()).add(key)
+            result.writes.setdefault(index, set()).add(key)
     for read in found.reads:
         # A read from a transaction that does not count as committed is a finding of its own.
         if read.writer == INITIAL or read.writer in found.taken:
-            made.reads.setdefault(read.reader, []).append(read)
+            result.reads.setdefault(read.reader, []).append(read)
             if read.writer != INITIAL:
-                made.wr.append((read.writer, read.reader))
+                result.wr.append((read.writer, read.reader))
     for key, order in orders.known.items():
-        made.before |= {(key, after): before for before, after in pairwise((INITIAL, *order))}
+        result.before |= {(key, after): before for before, after in pairwise((INITIAL, *order))}
     for key, pairs in orders.pairs.items():
-        made.before |= {(key, after): before for before, after in pairs}
+        result.before |= {(key, after): before for before, after in pairs}
     place: dict[str, int] = {}
     for index in sorted(found.taken):
         name = found.observed.session(index) if sessions else str(index)
-        at = place.setdefault(name, len(made.chains))
-        if at == len(made.chains):
-            made.chains.append([])
-        chain = made.chains[at]
-        made.session[index], made.within[index] = at, len(chain)
+        at = place.setdefault(name, len(result.chains))
+        if at == len(result.chains):
+            result.chains.append([])
+        chain = result.chains[at]
+        result.session[index], result.within[index] = at, len(chain)
         if chain:
-            made.so.append((chain[-1], index))
+            result.so.append((chain[-1], index))
         chain.append(index)
-    return made
+    return result
 
 
 Reason = tuple[str, str]

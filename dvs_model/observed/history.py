@@ -182,13 +182,13 @@ class Part:
         `order`: the writers of its versions. `shown`: the writers whose versions are read on this object; the
         reads of other versions stand on other objects of the key.
         """
-        known = {*shown, *([INITIAL] if shown is order else [])}
-        initial = INITIAL in known and any(read.writer == INITIAL for read in reads)
+        writers = {*shown, *([INITIAL] if shown is order else [])}
+        initial = INITIAL in writers and any(read.writer == INITIAL for read in reads)
         self.chains[obj] = [self.version(index, obj) for index in (*([INITIAL] if initial else []), *order)]
         for index in order:
             self.writes.setdefault(index, {})[obj] = self.found.installed[key][index]
         for read in reads:
-            if read.writer in known:
+            if read.writer in writers:
                 version = self.version(read.writer, obj)
                 self.reads.setdefault(read.reader, []).append((read.place, version, read.value))
 

@@ -1,4 +1,4 @@
-"""Who wrote what each transaction read, in words: findings, and the reads of one transaction, read by read.
+"""Match the reads of one transaction to writes, one by one, and describe reads that no write explains.
 
 Clients do not see versions, only values. If no value is written twice to a key, a pair (key, value) names one
 write, and so each read names its writer. A read that no write explains becomes a finding with the name of the
@@ -209,8 +209,8 @@ class Explained:
         # be aborted reads as well. `bad` has those of the longest list; a list of a broken key need not be a
         # prefix of that one, so all its elements are looked at.
         last = len(value) - 1
-        known = self.found.bad.get(op.key, ())
-        inner = enumerate(value[:-1]) if op.key in self.found.broken else known
+        bad = self.found.bad.get(op.key, ())
+        inner = enumerate(value[:-1]) if op.key in self.found.broken else bad
         for element in (item for at, item in inner if at < last):
             writer = self.wrote(op.key, element)
             if writer is None:
@@ -240,12 +240,12 @@ class Explained:
 
         Read committed forbids to miss that. After an own write a read shows that write, and is no dependency.
         """
-        known = self.shown.get(op.key)
-        if known is not None and not self.own.get(op.key):
-            yield replace(known, place=place)
+        earlier = self.shown.get(op.key)
+        if earlier is not None and not self.own.get(op.key):
+            yield replace(earlier, place=place)
 
     def same(self, op: Op, value: object) -> bool:
-        """Returns whether a read is the first of its key, or shows another value than the reads before.
+        """Tells whether a read is the first of its key, or shows another value than the read before.
 
         In the latter case it adds the finding "non-repeatable read".
         """

@@ -31,15 +31,15 @@ class _State:
     locked: dict[str, int] = field(default_factory=dict)
 
 
-def order_exists(made: Problem, level: Client, steps: int) -> bool | None:
+def order_exists(problem: Problem, level: Client, steps: int) -> bool | None:
     """Returns whether an order exists; None: the budget of `steps`, placements tried, is spent."""
     split = level is not Client.SERIALIZABLE
-    state = _State([0] * len(made.chains))
-    for reads in made.reads.values():
+    state = _State([0] * len(problem.chains))
+    for reads in problem.reads.values():
         for version in {(read.key, read.writer) for read in reads}:
             state.pending[version] = state.pending.get(version, 0) + 1
-    search = _Search(made, level is Client.SNAPSHOT, split, state)
-    for tail, head in made.time:
+    search = _Search(problem, level is Client.SNAPSHOT, split, state)
+    for tail, head in problem.time:
         search.after.setdefault(head, []).append(tail)
     return search.run(steps)
 
@@ -113,13 +113,13 @@ class _Search:
         return self.made.chains[session][done // 2], done % 2 == 0, done % 2 == 1
 
     def allowed(self, session: int) -> bool:
-        """Whether the next step of a session may be taken now."""
+        """Tells whether the next step of a session may be taken now."""
         index, reads, writes = self.step(session)
         state, keys = self.state, self.made.writes.get(index, ())
         per = 2 if self.split else 1
-        made = self.made
+        problem = self.made
         earlier = self.after.get(index, ()) if self.after else ()
-        if any(state.done[made.session[t]] < (made.within[t] + 1) * per for t in earlier):
+        if any(state.done[problem.session[t]] < (problem.within[t] + 1) * per for t in earlier):
             return False
         mine = {(read.key, read.writer) for read in self.made.reads.get(index, ())}
         if reads and any(state.last.get(key, INITIAL) != writer for key, writer in mine):

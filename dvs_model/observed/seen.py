@@ -195,8 +195,8 @@ class Observed:
 
     def bare(self, index: int) -> Transaction:
         """Returns a transaction, without its operations where it is built for this call."""
-        held = self.transactions
-        return held.bare(index) if isinstance(held, LazyTransactions) else held[index]
+        transactions = self.transactions
+        return transactions.bare(index) if isinstance(transactions, LazyTransactions) else transactions[index]
 
     def number(self, index: int) -> int:
         """Returns the number of a transaction."""

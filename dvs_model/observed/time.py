@@ -28,8 +28,8 @@ def time_pairs(of: Windows) -> list[tuple[int, int]]:
     They are few, and all others follow from them: a pair is left out if a third transaction lies between,
     which began after the first one ended and ended before the second one began.
     """
-    known = np.flatnonzero(~np.isnan(of[:, 0]))
-    timed = [(Window(*of[index].tolist()), index) for index in known.tolist()]
+    rows = np.flatnonzero(~np.isnan(of[:, 0]))
+    timed = [(Window(*of[index].tolist()), index) for index in rows.tolist()]
     by_end = sorted((window.end, window.begin, index) for window, index in timed)
     ends = [end for end, _, _ in by_end]
     # The latest beginning among the transactions up to each end.

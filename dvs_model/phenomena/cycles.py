@@ -28,7 +28,7 @@ Detector = Callable[[Analysis], PhenomenonVerdict]
 
 
 def detect(phenomenon: Phenomenon, analysis: Analysis) -> PhenomenonVerdict:
-    """Returns the verdict of a phenomenon in `CYCLES`, with one cycle for each of its subjects."""
+    """Returns the verdict on a phenomenon in `CYCLES`, with one cycle for each of its subjects."""
     spec = CYCLES[phenomenon]
     scope = analysis.scope(spec.order, unfolded=spec.subject is Subject.TRANSACTION)
     if scope is None:
@@ -129,5 +129,5 @@ def knot_cycle(scope: Scope, spec: CycleSpec, *, certain: bool) -> tuple[Cycle, 
 
 
 def counts(edge: Edge, spec: CycleSpec) -> bool:
-    """Whether an edge is one of the anti-dependencies that a specification counts."""
+    """Tells whether an edge is one of the anti-dependencies that a specification counts."""
     return edge.kind is Kind.RW and not (spec.items_only and edge.predicate is not None)

@@ -1,4 +1,4 @@
-"""G1a and G1b, also through derivations (Adya 1999, section 3.2.2; DVS paper, section 4.1)."""
+"""Detects dirty reads (G1a, G1b), also through derivations (Adya 1999, 3.2.2; DVS paper, section 4.1)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Bad = Callable[[Version], int | None]
 
 
 def aborted_read(analysis: Analysis) -> PhenomenonVerdict:
-    """G1a: a committed transaction reads a version of an aborted one, or something derived from it."""
+    """Returns the verdict on G1a: one read a version of an aborted transaction, or what derives from it."""
     facts = analysis.facts
     if not facts.aborts:
         return ABSENT
@@ -22,7 +22,7 @@ def aborted_read(analysis: Analysis) -> PhenomenonVerdict:
 
 
 def intermediate_read(analysis: Analysis) -> PhenomenonVerdict:
-    """G1b: a committed transaction reads an intermediate version of another, or something derived from it."""
+    """Returns the verdict on G1b: one read an intermediate version of another, or what derives from it."""
     facts = analysis.facts
     if all(number == 1 for number in facts.last.values()):
         return ABSENT
@@ -30,6 +30,7 @@ def intermediate_read(analysis: Analysis) -> PhenomenonVerdict:
 
 
 def _verdict(facts: Facts, bad: Bad) -> PhenomenonVerdict:
+    """Returns Present with the first dirty read of each reader, the shortest path first; else Absent."""
     behind = _behind(facts, bad)
     evidence: dict[int, DirtyRead] = {}
     for number, event in enumerate(facts.history.events):
@@ -73,6 +74,7 @@ def _path(
     maker: int,
     following: Version | None,
 ) -> Iterator[Version]:
+    """Yields the versions from one down to the dirty one of `maker`. `following`: the second of them."""
     yield version
     while following is not None:
         yield following

@@ -1,4 +1,4 @@
-"""G1-predA, G1-predB: a predicate read saw a part of another transaction (Adya 1999, section 3.2.2).
+"""Detects G1-predA and G1-predB: a predicate read saw a part of a transaction (Adya 1999, section 3.2.2).
 
 Derived versions in a version set count for nobody: who computed them must not matter (DVS paper, theorem 1).
 """
@@ -26,6 +26,7 @@ def mixed_writes(analysis: Analysis) -> PhenomenonVerdict:
 
 
 def _verdict(items: Iterator[MixedVersions]) -> PhenomenonVerdict:
+    """Returns Present with the first piece of evidence of each reader, or Absent without evidence."""
     first: dict[int, MixedVersions] = {}
     for item in items:
         first.setdefault(item.reader, item)
@@ -63,6 +64,7 @@ class WriterPart:
 
 
 def _from_any(facts: Facts) -> Iterator[MixedVersions]:
+    """Yields a version that was seen and one that was missed, of each writer of which a part was seen."""
     for part in _parts(facts):
         yield MixedVersions(part.reader, part.event, part.writer, part.new[0], part.old[0])
 
@@ -70,6 +72,7 @@ def _from_any(facts: Facts) -> Iterator[MixedVersions]:
 def _from_one_statement(
     facts: Facts, generated: Mapping[tuple[int, str], set[int]]
 ) -> Iterator[MixedVersions]:
+    """Yields the same only where one predicate write of the writer generated both versions."""
     for part in _parts(facts):
         of_new = {s: v for v in part.new for s in generated.get((part.writer, v.obj), ())}
         of_old = {s: v for v in part.old for s in generated.get((part.writer, v.obj), ())}
@@ -80,7 +83,7 @@ def _from_one_statement(
 
 
 def _parts(facts: Facts) -> Iterator[WriterPart]:
-    """Yields the version sets that hold both sorts of versions, by writer."""
+    """Yields each writer of which a version set has both its versions and older ones."""
     installed: dict[int, dict[str, Version]] = {}
     for version in facts.rank:
         if version.obj in facts.derived:
@@ -104,4 +107,5 @@ def _parts(facts: Facts) -> Iterator[WriterPart]:
 
 
 def _older(facts: Facts, old: Version, than: Version) -> bool:
+    """Tells whether a version comes before another one in the version order of their object."""
     return old.unborn or (old in facts.rank and facts.rank[old] < facts.rank[than])

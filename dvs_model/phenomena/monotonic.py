@@ -1,4 +1,4 @@
-"""G-monotonic(T) and G-MSRb(T): T misses an effect that it has seen, or that was committed in time.
+"""Detects G-monotonic(T) and G-MSRb(T): T misses an effect that it has seen, or that was committed in time.
 
 Adya 1999, section 4.2.1 (PL-2L, the unfolded graph USG) and 4.3.2 (PL-MSR, the same with start edges). The
 reads and writes of T become nodes in their order; a cycle has exactly one anti-dependency, which leaves a
@@ -28,7 +28,7 @@ from dvs_model.histories.clock import Clock
 from dvs_model.phenomena.overlaps import LateEdges
 
 SHOWN_OF = 12
-"""Cycles of one transaction of which the shortest is shown."""
+"""The most cycles of one transaction that are searched, of which the shortest is shown."""
 
 SHORTEST = 30
 """The transactions, from the first, for which a shortest cycle is searched; for others, any cycle."""
@@ -104,8 +104,8 @@ def _by_reader(
         for edge in leaving:
             by_reader.setdefault(edge.source, []).append(edge)
         return by_reader
-    made = web(others, clock, {txn for edge in (*leaving, *others) for txn in (edge.source, edge.target)})
-    entries = Entries(analysis, made, clock)
+    graph = web(others, clock, {txn for edge in (*leaving, *others) for txn in (edge.source, edge.target)})
+    entries = Entries(analysis, graph, clock)
     wanted: dict[int, set[int]] = {}
     for edge in leaving:
         assert edge.event is not None
@@ -119,8 +119,8 @@ def _by_reader(
         for reader, events in wanted.items()
         for event, vertex in entries.chain(reader, events, into.get(reader, [])).items()
     }
-    pairs = [(made.number[edge.target], gates[edge.source, edge.event or 0]) for edge in leaving]
-    for edge, reached in zip(leaving, reaches(made, pairs, budget), strict=True):
+    pairs = [(graph.number[edge.target], gates[edge.source, edge.event or 0]) for edge in leaving]
+    for edge, reached in zip(leaving, reaches(graph, pairs, budget), strict=True):
         if reached:
             by_reader.setdefault(edge.source, []).append(edge)
     return by_reader
@@ -199,14 +199,14 @@ class Steps:
             self.first.setdefault((edge.source, edge.target), edge)
 
     def cycle(self, leaving: Edge, unfolded: Unfolded, limit: int) -> tuple[Edge, ...] | None:
-        """Returns a cycle as `Unfolded.cycle` does, which passes T only once; None: there is none such.
+        """Returns a cycle as `Unfolded.cycle` does, but one that passes T only once; None: there is none.
 
         `limit`: the most edges between other transactions.
         """
         assert leaving.event is not None
         closing = unfolded.closing(leaving.event)
         levels = [{leaving.target}]
-        known = {leaving.target, unfolded.reader}
+        reached = {leaving.target, unfolded.reader}
         if leaving.target in closing:
             return leaving, closing[leaving.target]
         goals, ends = set(closing), set[int]()
@@ -218,8 +218,8 @@ class Steps:
                 if ends := after & goals:
                     break
                 following |= after
-            levels.append(following - known)
-            known |= following
+            levels.append(following - reached)
+            reached |= following
         if not ends:
             return None
         way = [min(ends)]
@@ -340,6 +340,7 @@ class Unfolded:
         parent: dict[tuple[int, int], tuple[tuple[int, int], Edge] | None],
         state: tuple[int, int],
     ) -> list[Edge]:
+        """Returns the edges from the start of the search to a state. `parent`: by state the step to it."""
         edges: list[Edge] = []
         step = parent[state]
         while step is not None:

@@ -1,4 +1,4 @@
-"""G-SIa and G-MSRa: dependencies on transactions that had not committed in time (Adya 1999, section 4.3).
+"""Detects G-SIa and G-MSRa: dependencies on transactions that committed too late (Adya 1999, section 4.3).
 
 The search does not list all edges. For each auxiliary vertex the search keeps two of the transactions that
 reach the vertex: those with the latest commits. Two are enough: if one of them is the reader itself, the
@@ -20,7 +20,10 @@ from dvs_model.theory.definitions import Order
 
 
 def interference(analysis: Analysis) -> PhenomenonVerdict:
-    """G-SIa: a read or write dependency on a transaction that did not commit before the other's start."""
+    """Returns the verdict on G-SIa: a read or write dependency on a transaction that commits too late.
+
+    It must commit before the dependent transaction starts.
+    """
     clock = analysis.clock
     if clock is None:
         return Unknown(Order.STARTS.value)
@@ -30,7 +33,7 @@ def interference(analysis: Analysis) -> PhenomenonVerdict:
 
 
 def read_before_commit(analysis: Analysis) -> PhenomenonVerdict:
-    """G-MSRa: a read dependency on a transaction that commits after the read."""
+    """Returns the verdict on G-MSRa: a read dependency on a transaction that commits after the read."""
     clock = analysis.text_clock
     if clock is None:
         return Unknown(Order.REALTIME.value)
@@ -39,6 +42,7 @@ def read_before_commit(analysis: Analysis) -> PhenomenonVerdict:
 
 
 def _verdict(late: LateEdges, evidence: Callable[[Edge], Overlap]) -> PhenomenonVerdict:
+    """Returns the verdict with the first late edge of each subject. `evidence`: from an edge to evidence."""
     overlaps = [evidence(edge) for edge in late.edges(certain=True)]
     if overlaps:
         return Present(tuple({overlap.subject: overlap for overlap in reversed(overlaps)}.values()))

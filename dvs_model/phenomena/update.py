@@ -1,4 +1,4 @@
-"""G-update(T): the DSG of all update transactions and T has a cycle with an anti-dependency.
+"""Detects G-update(T): the DSG of all update transactions and T has a cycle with an anti-dependency.
 
 Adya 1999, section 4.2.3 (PL-3U).
 """
@@ -99,5 +99,6 @@ class Layers:
         return {vertex: edge for edge in reversed(edges) for vertex in self._tails(edge)}
 
     def _tails(self, edge: Edge) -> Sequence[int]:
+        """Returns the vertices at which an edge begins: for an anti-dependency those of both layers."""
         layers = (True, False) if edge.kind is Kind.RW else (True,)
         return [self.vertex(edge.source, behind) for behind in layers]

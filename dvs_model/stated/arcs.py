@@ -57,15 +57,15 @@ class DependentReads:
     derived: Bools
 
 
-def reads_of(rows: EventRows, made: Made) -> DependentReads:
+def reads_of(rows: EventRows, versions: Made) -> DependentReads:
     """Returns the reads that make dependencies.
 
     A read of a derived version counts even if the reader derived it itself: others wrote what is behind it.
     """
-    reader = rows.txn[made.reads]
-    derived = made.is_derived[made.seen]
-    counts = made.lives.committed[reader] & (derived | (made.txn[made.seen] != reader))
-    return DependentReads(made.reads[counts], reader[counts], made.seen[counts], derived[counts])
+    reader = rows.txn[versions.reads]
+    derived = versions.is_derived[versions.seen]
+    counts = versions.lives.committed[reader] & (derived | (versions.txn[versions.seen] != reader))
+    return DependentReads(versions.reads[counts], reader[counts], versions.seen[counts], derived[counts])
 
 
 Pairs = tuple[Ints, Ints]
@@ -81,30 +81,30 @@ class Dependencies:
     rw: Pairs
 
 
-def dependencies(made: Made, reads: DependentReads) -> Dependencies:
+def dependencies(versions: Made, reads: DependentReads) -> Dependencies:
     """Returns the dependencies that reads and neighbours in version orders give."""
     base = ~reads.derived
     reader, version = reads.reader[base], reads.version[base]
-    ordered = made.ordered[version]
-    following = made.following[version]
+    ordered = versions.ordered[version]
+    following = versions.following[version]
     missed = following != NOBODY
     # A transaction that replaced what it had read itself has no anti-dependency.
-    missed[missed] = made.txn[following[missed]] != reader[missed]
+    missed[missed] = versions.txn[following[missed]] != reader[missed]
     return Dependencies(
-        overwrites(made),
-        (made.txn[version[ordered]], reader[ordered]),
-        (reader[missed], made.txn[following[missed]]),
+        overwrites(versions),
+        (versions.txn[version[ordered]], reader[ordered]),
+        (reader[missed], versions.txn[following[missed]]),
     )
 
 
-def overwrites(made: Made) -> Pairs:
+def overwrites(versions: Made) -> Pairs:
     """Returns the write dependencies: the writers of neighbours in a version order, the earlier one first.
 
     Versions of derived objects are left out: see `stated.behind`.
     """
-    line = made.line
-    same = (made.obj[line[1:]] == made.obj[line[:-1]]) & ~made.is_derived[line[1:]]
-    return made.txn[line[:-1][same]], made.txn[line[1:][same]]
+    line = versions.line
+    same = (versions.obj[line[1:]] == versions.obj[line[:-1]]) & ~versions.is_derived[line[1:]]
+    return versions.txn[line[:-1][same]], versions.txn[line[1:][same]]
 
 
 def in_sessions(sessions: Iterable[Ints], committed: Bools) -> Pairs:
@@ -117,12 +117,12 @@ def in_sessions(sessions: Iterable[Ints], committed: Bools) -> Pairs:
     )
 
 
-def in_time(starts: Ints, made: Made, arcs: Arcs) -> None:
+def in_time(starts: Ints, versions: Made, arcs: Arcs) -> None:
     """Adds paths for "commits before the start of".
 
     `starts`: by transaction the latest point at which an edge of time may enter it.
     """
-    time = np.column_stack((starts, made.lives.end)).astype(np.float64)
-    time[~made.lives.committed] = np.nan
+    time = np.column_stack((starts, versions.lives.end)).astype(np.float64)
+    time[~versions.lives.committed] = np.nan
     chain, arcs.vertices = moments(time, arcs.vertices)
     arcs.add(chain[:, 0], chain[:, 1])

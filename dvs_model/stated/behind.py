@@ -52,22 +52,22 @@ class Behind:
         behind it, and leads to its readers: paths through it are wr. `missed` is entered from its readers,
         and leads to the writers of the versions that follow those behind it: paths through it are rw.
         """
-        made, count = self.made, len(self.sources)
+        versions, count = self.made, len(self.sources)
         behind = arcs.fresh(2 * count)
         missed = behind + count
         # One entry per source of a derivation: the derived version `above` it, and the source's own number if
         # it is derived, too.
         above = np.repeat(np.arange(count), np.diff(self.rows.starts))
-        source = self.place[made.sources]
+        source = self.place[versions.sources]
         chained = source != NOBODY
         arcs.add(behind + source[chained], behind + above[chained])
         arcs.add(missed + above[chained], missed + source[chained])
-        base, above = made.sources[~chained], above[~chained]
-        installed = made.ordered[base]
-        arcs.add(made.txn[base[installed]], behind + above[installed])
-        following = made.following[base]
+        base, above = versions.sources[~chained], above[~chained]
+        installed = versions.ordered[base]
+        arcs.add(versions.txn[base[installed]], behind + above[installed])
+        following = versions.following[base]
         replaced = following != NOBODY
-        arcs.add(missed + above[replaced], made.txn[following[replaced]])
+        arcs.add(missed + above[replaced], versions.txn[following[replaced]])
         seen = self.place[reads.version[reads.derived]]
         arcs.add(behind + seen, reads.reader[reads.derived])
         arcs.add(reads.reader[reads.derived], missed + seen)
@@ -92,12 +92,14 @@ class Behind:
         writers get a chain of vertices ("doors") in the order of their commits, and an earlier writer gets
         one arc, to the first door that counts: all later writers are reached from there.
         """
-        made = self.made
-        left, entered = difference(before, after, lambda version: int(made.event[version]), self.below)
+        versions = self.made
+        left, entered = difference(before, after, lambda version: int(versions.event[version]), self.below)
         heads = sorted(
-            (int(made.lives.end[made.txn[v]]), int(made.txn[v])) for v in entered if made.ordered[v]
+            (int(versions.lives.end[versions.txn[v]]), int(versions.txn[v]))
+            for v in entered
+            if versions.ordered[v]
         )
-        tails = [v for v in left if made.ordered[v]]
+        tails = [v for v in left if versions.ordered[v]]
         if not tails or not heads:
             return
         doors = arcs.fresh(len(heads)) + np.arange(len(heads))
@@ -105,12 +107,14 @@ class Behind:
         arcs.add(doors, np.fromiter((head for _, head in heads), np.int64, len(heads)))
         # The first door whose transaction committed after the write. The large second part puts the search
         # behind all heads with the same commit.
-        places = [bisect_right(heads, (int(made.event[v]), len(made.event))) for v in tails]
-        inside = [(int(made.txn[v]), at) for v, at in zip(tails, places, strict=True) if at < len(heads)]
+        places = [bisect_right(heads, (int(versions.event[v]), len(versions.event))) for v in tails]
+        inside = [(int(versions.txn[v]), at) for v, at in zip(tails, places, strict=True) if at < len(heads)]
         if inside:
             # `first[at]`: the earliest start among the writers from door `at` on.
-            first = list(accumulate((int(made.lives.start[head]) for _, head in reversed(heads)), min))[::-1]
-            self.closest.extend((int(made.lives.end[tail]), first[at]) for tail, at in inside)
+            first = list(accumulate((int(versions.lives.start[head]) for _, head in reversed(heads)), min))[
+                ::-1
+            ]
+            self.closest.extend((int(versions.lives.end[tail]), first[at]) for tail, at in inside)
             ends = np.array(inside, np.int64)
             arcs.add(ends[:, 0], doors[ends[:, 1]])
 
@@ -128,9 +132,9 @@ class Behind:
         return np.array(found, np.int64)
 
     def late(self, reads: DependentReads) -> bool:
-        """Whether a dependency through derivations may be on a commit after the start (G-SIa).
+        """Tells whether a dependency through derivations may be on a commit after the start (G-SIa).
 
-        It may say so too often: then the readable code decides.
+        True may be wrong: then the readable code decides.
         """
         through = self.latest()[self.place[reads.version[reads.derived]]]
         starts = self.made.lives.start[reads.reader[reads.derived]]

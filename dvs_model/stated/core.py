@@ -54,12 +54,12 @@ ANY = ONE | {P.G2, P.G2_ITEM, P.G_UPDATE}
 """Phenomena that need a cycle of dependencies with any number of anti-dependencies."""
 
 
-def core(made: Made, reads: DependentReads, found: Dependencies, session: Pairs) -> Core | None:
+def core(versions: Made, reads: DependentReads, found: Dependencies, session: Pairs) -> Core | None:
     """Returns some cycles of a history without derivations, and what no cycle can be.
 
     None: some ww, wr or session edge does not lead from an earlier commit to a later one.
     """
-    commit, (ww, wr, rw) = made.lives.end, (found.ww, found.wr, found.rw)
+    commit, (ww, wr, rw) = versions.lives.end, (found.ww, found.wr, found.rw)
     if any((commit[tails] >= commit[heads]).any() for tails, heads in (ww, wr, session)):
         return None
     back = np.flatnonzero(commit[rw[1]] < commit[rw[0]])
@@ -88,7 +88,7 @@ def core(made: Made, reads: DependentReads, found: Dependencies, session: Pairs)
             arcs = search.arcs(every)
             for reader, writer in inside[:EDGES_TRIED]:
                 kept.update(search.way(arcs, writer, reader) or ())
-    if not at_cursor(made, reads):
+    if not at_cursor(versions, reads):
         excluded.add(P.G_CURSOR)
     # Keep both ends of these edges in any case: if the writer committed before the reader started, real time
     # leads from it to the reader, and the two alone are a cycle with real time.
@@ -180,21 +180,21 @@ def _back(parent: dict[int, int], vertex: int) -> Iterator[int]:
         yield vertex
 
 
-def at_cursor(made: Made, reads: DependentReads) -> bool:
-    """Whether a reader overwrote an object although another transaction had written it since: G-cursor.
+def at_cursor(versions: Made, reads: DependentReads) -> bool:
+    """Tells whether a reader overwrote an object that another transaction had written since (G-cursor).
 
     That is so if the reader's own version of the object comes, in the version order, after the version that
     follows the one it read.
     """
     base = ~reads.derived
     reader, version = reads.reader[base], reads.version[base]
-    following = made.following[version]
+    following = versions.following[version]
     missed = following != NOBODY
-    count = len(made.lives.end)
+    count = len(versions.lives.end)
     # Look up the version that the reader itself installed of the object, by (object, transaction) as one
     # number.
-    wanted = made.obj[version[missed]] * count + reader[missed]
-    installed = made.obj[made.line] * count + made.txn[made.line]
+    wanted = versions.obj[version[missed]] * count + reader[missed]
+    installed = versions.obj[versions.line] * count + versions.txn[versions.line]
     order = np.argsort(installed)
     if not len(order):
         return False
@@ -202,6 +202,6 @@ def at_cursor(made: Made, reads: DependentReads) -> bool:
     there = installed[order][at] == wanted
     # `line` has the orders one after the other, so places in it compare versions of one object. `order[at]`
     # is the place of the reader's own version.
-    place = np.full(len(made.event), NOBODY)
-    place[made.line] = np.arange(len(made.line))
+    place = np.full(len(versions.event), NOBODY)
+    place[versions.line] = np.arange(len(versions.line))
     return bool((there & (order[at] > place[following[missed]])).any())

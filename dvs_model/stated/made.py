@@ -2,7 +2,7 @@
 
 The rules are Adya's (1999, section 3.1.2), in arrays. `graph.wellformed` states them one event at a time and
 raises the error that says where one is broken. So here a history that breaks a rule, or has something rare
-such as a read of what is written later, just gives None: the caller then takes the readable code.
+such as a read of what is written later, just gives None: the caller then runs the readable code.
 """
 
 from __future__ import annotations
@@ -209,12 +209,12 @@ def _meaning(rows: EventRows, groups: Groups, versions: int, *, implicit: bool) 
     at = np.minimum(np.searchsorted(rows.numbers, names.txn), max(len(rows.numbers) - 1, 0))
     txn = np.where(rows.numbers[at] == names.txn, at, NOBODY)
     group = groups.find(names.obj, txn)
-    # Without a group the index is -1, and what it gives means nothing: `known` masks it.
+    # Without a group the index is -1, and what it gives means nothing: `exists` masks it.
     size = groups.begins[group + 1] - groups.begins[group]
     number = np.where(names.number == 0, size, names.number)
-    known = (group >= 0) & (number <= size)
-    place = np.where(known, groups.begins[group] + number - 1, 0)
-    meaning = np.where(known, groups.order[place] if len(groups.order) else NOBODY, NOBODY)
+    exists = (group >= 0) & (number <= size)
+    place = np.where(exists, groups.begins[group] + number - 1, 0)
+    meaning = np.where(exists, groups.order[place] if len(groups.order) else NOBODY, NOBODY)
     if not implicit:
         return meaning, np.empty(0, np.int64)
     first = (names.txn == 0) & (names.number <= 1)
@@ -224,7 +224,7 @@ def _meaning(rows: EventRows, groups: Groups, versions: int, *, implicit: bool) 
 
 
 def _one_kind(obj: Ints, is_derived: Bools) -> bool:
-    """Whether each object is either written or derived."""
+    """Tells whether each object is either written or derived."""
     count = int(obj.max(initial=-1)) + 1
     written = np.bincount(obj[~is_derived], minlength=count) > 0
     return not (written & (np.bincount(obj[is_derived], minlength=count) > 0)).any()
@@ -273,7 +273,7 @@ def stated_orders(chains: Sequence[Sequence[int]], meaning: Ints, obj: Ints, ord
 def _seen_in_time(
     rows: EventRows, groups: Groups, event: Ints, txn: Ints, meaning: Ints, reads: Ints
 ) -> bool:
-    """Whether each read names a version made before it; of the reader's own versions, the latest so far."""
+    """Tells whether each read names a version made before it, and of the reader's own ones the latest."""
     seen, reader = meaning[rows.name[reads]], rows.txn[reads]
     if (event[seen] >= reads).any():
         return False

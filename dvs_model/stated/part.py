@@ -81,7 +81,7 @@ def _sessions(rows: EventRows) -> list[Ints] | None:
 
 
 def _timed(rows: EventRows, versions: Made) -> bool:
-    """Whether each committed transaction has a start event: only then starts tell something."""
+    """Tells whether each committed transaction has a start event: only then starts tell something."""
     started = versions.lives.start[: len(rows.numbers)] >= 0
     return bool(started.any() and started[versions.lives.committed[: len(rows.numbers)]].all())
 
@@ -113,7 +113,7 @@ class _Whole:
         return bad
 
     def knots(self) -> Bools:
-        """Returns one bool per transaction: whether it is on a cycle of any arcs. It also sets `unclear`."""
+        """Returns one bool per transaction: whether it is on a cycle of any arcs. Sets `unclear`, too."""
         arcs = Arcs(len(self.versions.lives.end))
         if self.behind is not None:
             self.behind.connect(arcs, self.reads)

@@ -70,10 +70,10 @@ def run(folder: str, role: str, once: bool, seconds: float | None) -> None:
     with _account(folder, role, computes=True) as account, _stopping(stop, seconds):
         failed = 0
 
-        def observe(told: Told) -> None:
+        def observe(event: Told) -> None:
             nonlocal failed
-            failed += not isinstance(told, RefreshResult)
-            _tell(told)
+            failed += not isinstance(event, RefreshResult)
+            _tell(event)
 
         runner = Runner(account=account, observe=observe)
         if once:
@@ -130,6 +130,8 @@ def script_of(folder: str, role: str) -> None:
 
 
 def _verb(name: str, does: Callable[[Account, str], object], text: str, *, computes: bool = False) -> None:
+    """Adds a command that does one thing with one table. `text`: its help. `computes`: as for `_account`."""
+
     @command.command(name, help=text)
     @FOLDER
     @click.argument("table")
@@ -167,9 +169,9 @@ def _account(folder: str, role: str, *, computes: bool = False) -> Iterator[Acco
 
     try:
         session = opened() if computes else on_demand(opened)
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as notes:
             account = Account.open(folder, session, WallClock(), role=role)
-        for each in told:
+        for each in notes:
             click.echo(f"note: {each.message}", err=True)
         yield account
     except DynamicTablesError as error:
@@ -204,30 +206,34 @@ def _stopping(stop: Event, seconds: float | None) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _tell(told: Told) -> None:
-    match told:
+def _tell(note: Told) -> None:
+    """Prints one line: on a refresh to standard output, on anything else to standard error."""
+    match note:
         case RefreshResult():
-            took = sum(told.record.seconds.values())
-            lag = datetime.now(UTC).timestamp() - told.timestamp / SECOND
+            took = sum(note.record.seconds.values())
+            lag = datetime.now(UTC).timestamp() - note.timestamp / SECOND
             click.echo(
-                f"{_time()}  {told.table}: {told.action.value}, {_rows(told)}, {took:.2f} s, lag {lag:.1f} s"
+                f"{_time()}  {note.table}: {note.action.value}, {_rows(note)}, {took:.2f} s, lag {lag:.1f} s"
             )
         case _:
-            click.echo(f"{_time()}  {str(told).splitlines()[0]}", err=True)
+            click.echo(f"{_time()}  {str(note).splitlines()[0]}", err=True)
 
 
-def _rows(told: RefreshResult) -> str:
-    if told.record.inserted is None:
+def _rows(refresh: RefreshResult) -> str:
+    """Returns how many rows a refresh changed, in words."""
+    if refresh.record.inserted is None:
         return "written anew"
-    late = f", {told.record.late} too late for the frozen part" if told.record.late else ""
-    return f"+{told.record.inserted} -{told.record.deleted} rows{late}"
+    late = f", {refresh.record.late} too late for the frozen part" if refresh.record.late else ""
+    return f"+{refresh.record.inserted} -{refresh.record.deleted} rows{late}"
 
 
 def _time() -> str:
+    """Returns the time of day in UTC, for the beginning of a line."""
     return datetime.now(UTC).strftime("%H:%M:%S")
 
 
 def _write(path: Path, text: str) -> None:
+    """Writes a page to a file, or ends the process with one line that says why it cannot."""
     if path.exists() and not path.is_file():
         click.echo(f"error: {path} is no regular file; name another one", err=True)
         sys.exit(MISUSE)

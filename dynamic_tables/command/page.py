@@ -65,7 +65,7 @@ def page(folder: str, rows: Sequence[Row], inputs: Sequence[Row], now: datetime)
 
 
 def _boxes(rows: Sequence[Row], inputs: Sequence[Row]) -> Mapping[str, Box]:
-    """Returns a box for each table: what is read stands left of who reads it."""
+    """Returns a box for each table. A source stands in a column left of the tables that read it."""
     above: dict[str, list[str]] = {str(row["name"]): [] for row in rows}
     for each in inputs:
         above.setdefault(str(each["input"]), [])
@@ -73,12 +73,12 @@ def _boxes(rows: Sequence[Row], inputs: Sequence[Row]) -> Mapping[str, Box]:
     by_name = {str(row["name"]): row for row in rows}
     kinds = {str(each["input"]): str(each["input_kind"]) for each in inputs}
     depth: dict[str, int] = {}
-    taken: dict[int, int] = {}
+    count_at: dict[int, int] = {}
     boxes: dict[str, Box] = {}
     for name in ordered(above):
         depth[name] = max((depth[up] + 1 for up in above[name]), default=0)
-        place = taken.get(depth[name], 0)
-        taken[depth[name]] = place + 1
+        place = count_at.get(depth[name], 0)
+        count_at[depth[name]] = place + 1
         x, y = 10 + depth[name] * (BOX + GAP), 10 + place * (HEIGHT + ROOM)
         row = by_name.get(name)
         if row is None:
@@ -89,6 +89,7 @@ def _boxes(rows: Sequence[Row], inputs: Sequence[Row]) -> Mapping[str, Box]:
 
 
 def _kind(row: Row) -> str:
+    """Returns the class of colour of a dynamic table: suspended, running, empty, late or fresh."""
     lag, target = row["lag_sec"], row["target_lag_sec"]
     if row["scheduling_state"] != "RUNNING":
         return "suspended"
@@ -101,6 +102,7 @@ def _kind(row: Row) -> str:
 
 
 def _lines(row: Row) -> tuple[str, ...]:
+    """Returns the lines in the box of a dynamic table: its lag, then its mode and the last refresh."""
     target = "DOWNSTREAM" if row["target_lag_sec"] is None else seconds(row["target_lag_sec"])
     lag = "no contents yet" if row["lag_sec"] is None else f"lag {seconds(row['lag_sec'])} of {target}"
     return (

@@ -107,6 +107,7 @@ def moment(value: object) -> str:
 
 
 def _rendered(table: Table) -> str:
+    """Returns a table as text, WIDTH characters wide, without colours."""
     out = io.StringIO()
     Console(file=out, width=WIDTH, force_terminal=False).print(table)
     return out.getvalue()

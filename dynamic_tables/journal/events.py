@@ -39,7 +39,7 @@ class Happened:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed(Happened):
-    """A process refreshes tables, and nobody else may until the time `until`; it says so again and again."""
+    """A process refreshes tables, and nobody else may until `until`, a time that it moves on as it works."""
 
     tables: tuple[str, ...]
     timestamp: int
@@ -163,7 +163,7 @@ class Moving(Happened):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved(Happened):
-    """What was `Moving` is at its end: all have their new names, or the old ones."""
+    """The end of a `Moving`: all tables and views have their new names, or the old ones."""
 
     id: str
 
@@ -261,6 +261,7 @@ READERS: Mapping[str, Callable[[object], object]] = {
 
 
 def _list(value: object) -> list[object]:
+    """Returns a value that must be a list. Raises TypeError: it is none."""
     if not isinstance(value, list):
         raise TypeError(f"{value!r} is no list")
     return value
@@ -298,6 +299,6 @@ def from_json(data: Mapping[str, object]) -> Event:
 
 
 def text_of(event: Event, state: Mapping[str, object] | None) -> str:
-    """Returns the text of an event's file; `state`: what the events before it add up to, if it is wanted."""
+    """Returns the text of an event's file. `state`: the state after the events before, to be a checkpoint."""
     data = to_json(event)
     return json.dumps(data if state is None else {**data, "before": state})

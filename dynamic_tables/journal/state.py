@@ -1,4 +1,4 @@
-"""What an account's journal adds up to: claims, failures, suspensions, groups, privileges.
+"""The state that an account's journal adds up to: claims, failures, suspensions, groups, privileges.
 
 The journal folds its events into one `Operations`, and keeps that in its checkpoints as JSON.
 """
@@ -111,10 +111,10 @@ class TableOperations:
 class Operations:
     """The state of an account's operations after some events. `newest`: the time of the last event.
 
-    `dropped`: what was known of the tables that may come back. `moving`: names that are being changed, by
+    `dropped`: the state of the dropped tables that may come back. `moving`: names that are being changed, by
     id, each with the number of its `Renamed` so far. `memberships`: the data timestamps that readers see of
-    each table that is in a group now; `published` asks for them. `created`: how many dynamic tables were
-    made. `functions`: those of one's own.
+    each table that is in a group now; `published` returns them. `created`: how many dynamic tables were
+    created so far. `functions`: the functions that users defined, by name.
     """
 
     tables: dict[str, TableOperations] = field(default_factory=dict)
@@ -141,8 +141,8 @@ class Operations:
         A table that is in no group is read as it is stored: what a group has published of it is forgotten
         when it leaves the group.
         """
-        known = self.memberships.get(table)
-        return None if known is None else tuple(known)
+        timestamps = self.memberships.get(table)
+        return None if timestamps is None else tuple(timestamps)
 
     def is_moving(self, tables: Collection[str]) -> bool:
         """Tells whether one of some tables is getting another name, or comes to have one of these names."""
@@ -156,10 +156,10 @@ class Operations:
             case Claimed() | Released():
                 self._apply_to_claims(event)
             case Refreshed(table=table):
-                known = self._at(table)
-                known.failures.clear()
-                kept = list(known.took.items())[1 - KEPT_PER_TABLE :]
-                known.took = {**dict(kept), event.timestamp: event.at - event.started}
+                state = self._at(table)
+                state.failures.clear()
+                kept = list(state.took.items())[1 - KEPT_PER_TABLE :]
+                state.took = {**dict(kept), event.timestamp: event.at - event.started}
             case RefreshFailure(table=table, trigger=Trigger.SCHEDULED):
                 failure = Failure(event.timestamp, event.at, event.fault, event.reason)
                 self._at(table).failures = [*self._at(table).failures[1 - KEPT_PER_TABLE :], failure]
@@ -183,12 +183,13 @@ class Operations:
                 assert_never(event)
 
     def _apply_to_claims(self, event: Claimed | Released) -> None:
+        """Gives the tables of an event to the process that claims them, or takes its claims away."""
         for table in event.tables:
-            known = self._at(table)
+            state = self._at(table)
             if isinstance(event, Claimed):
-                known.claim = Claim(event.by, event.timestamp, event.until)
-            elif known.claim is not None and known.claim.by == event.by:
-                known.claim = None
+                state.claim = Claim(event.by, event.timestamp, event.until)
+            elif state.claim is not None and state.claim.by == event.by:
+                state.claim = None
 
     def _apply_to_definition(self, event: Suspended | Resumed | LagSet | Defined) -> None:
         match event:
@@ -213,11 +214,12 @@ class Operations:
                 assert_never(event)
 
     def _apply_to_name(self, event: Dropped | Undropped | Renamed) -> None:
+        """Changes under which name a table stands, or puts it among those that were dropped."""
         match event:
             case Dropped(table=table, for_good=for_good):
-                known = self._without(table)
+                state = self._without(table)
                 if not for_good:
-                    self.dropped[table] = known
+                    self.dropped[table] = state
             case Undropped(table=table):
                 self.tables[table] = self.dropped.pop(table, TableOperations())
             case Renamed(table=table, name=name):
@@ -227,6 +229,7 @@ class Operations:
                 assert_never(event)
 
     def _apply_to_moving(self, event: Moving | Moved) -> None:
+        """Notes that several tables begin to change their names together, or have ended it."""
         match event:
             case Moving(takes=taken):
                 _, renamed = self.moving.pop(taken, (event, 0))
@@ -237,6 +240,7 @@ class Operations:
                 assert_never(event)
 
     def _count_renamed(self, event: Renamed) -> None:
+        """Counts the `Renamed` events of a `Moving`: up on its way, down when it is taken back."""
         moving, count = self.moving.get(event.moving, (None, 0))
         if moving is None:
             return
@@ -247,6 +251,7 @@ class Operations:
             self.moving[event.moving] = moving, count - 1
 
     def _apply_to_group(self, event: GroupCreated | GroupDropped | Published) -> None:
+        """Creates or ends a refresh group, or notes what it has published."""
         match event:
             case GroupCreated(group=name, members=members, isolation=isolation, published=published):
                 self.groups[name] = RefreshGroup(name, members, isolation)
@@ -264,6 +269,7 @@ class Operations:
                 assert_never(event)
 
     def _apply_to_rights(self, event: Granted | Revoked) -> None:
+        """Gives a privilege on a table to a role, or takes it away; OWNERSHIP has one role only."""
         roles = self._at(event.table).grants.setdefault(event.privilege.value, [])
         match event:
             case Granted(role=role, privilege=privilege):
@@ -280,20 +286,23 @@ class Operations:
     def _without(self, table: str) -> TableOperations:
         """Takes a table out of its group and out of the state, and returns what was known of it."""
         self._leave_group(table)
-        known = self.tables.pop(table, TableOperations())
+        state = self.tables.pop(table, TableOperations())
         # Nobody refreshes it now.
-        known.claim = None
-        return known
+        state.claim = None
+        return state
 
     def _at(self, table: str) -> TableOperations:
+        """Returns what is known of a table, to be changed by an event."""
         return self.tables.setdefault(table, TableOperations())
 
     def _end_group(self, name: str) -> None:
+        """Removes a refresh group; its tables are in no group then."""
         group = self.groups.pop(name, None)
         for member in () if group is None else group.members:
             self.memberships.pop(member, None)
 
     def _leave_group(self, table: str) -> None:
+        """Takes a table out of its refresh group, which ends if fewer than two members are left."""
         group = self.group_of(table)
         if group is None:
             return
@@ -305,6 +314,7 @@ class Operations:
             self.memberships.pop(table, None)
 
     def _rename(self, table: str, name: str) -> None:
+        """Moves what is known of a table, and its place in a group, to another name."""
         if table in self.tables:
             self.tables[name] = self.tables.pop(table)
         group = self.group_of(table)

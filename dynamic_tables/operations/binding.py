@@ -26,13 +26,13 @@ class Binding(OwnFunctions):
         definitions = self.store.definitions()
         table = replace(table, sources=sources_now(table, definitions))
         sources, inputs = self._plan_inputs(table)
-        known = self.bound.get(table.name)
-        if known is None or known[0] != inputs:
-            if known is not None:
+        entry = self.bound.get(table.name)
+        if entry is None or entry[0] != inputs:
+            if entry is not None:
                 self.plans.forget()
-            known = (inputs, *self._read(table, definitions))
-            self.bound[table.name] = known
-        _, bound, columns = known
+            entry = (inputs, *self._read(table, definitions))
+            self.bound[table.name] = entry
+        _, bound, columns = entry
         if table.incremental and bound is None:
             table = self._not_maintained(table, definitions)
         if table.frozen_where and columns != table.columns:

@@ -19,7 +19,7 @@ LEASE = 60 * SECOND
 """How long a claim holds without another sign of life, in microseconds."""
 
 Decide = Callable[[Operations], Claimed | None]
-"""What to claim in a state of the journal; None for nothing."""
+"""From a state of the journal to the claim to write into it; None: nothing is to be claimed."""
 
 PAUSE = 0.2
 """Seconds between two looks at a table that another process refreshes."""
@@ -59,7 +59,7 @@ def claimed_in_turn(
     *,
     pause: Callable[[float], None] = time.sleep,
 ) -> Iterator[bool]:
-    """Claims tables inside the block, after waiting for other processes that live; yields if it has waited.
+    """Claims tables inside the block, after other processes that live; yields whether it has waited for them.
 
     Tables are claimed in the order of their names, so that two who wait never wait for each other. With a
     clock that stands still while this process waits there is no waiting. Raises StoreError: the claim cannot
@@ -72,8 +72,9 @@ def claimed_in_turn(
         nonlocal until
         now = _now(account, operations)
         free = ordered[: _free(account, ordered, operations, now, has_ended)]
-        held = [each for each in free if _is_own(operations.of(each).claim, account.process, now)]
-        if free == held and until - now > LEASE * 2 // 3:
+        own = [each for each in free if _is_own(operations.of(each).claim, account.process, now)]
+        # Own claims are made anew after a third of the lease, as `_alive` does.
+        if free == own and until - now > LEASE * 2 // 3:
             return None
         until = now + LEASE
         return _claim(account, free, timestamp, until, now) if free else None
@@ -99,7 +100,7 @@ def claimed_in_turn(
 def _whole(
     account: AccountTables, tables: Sequence[str], timestamp: int, lease: int, gone: Callable[[str], bool]
 ) -> Decide:
-    """Returns what claims all of some tables, or none while another process has one of them."""
+    """Returns the decision to claim all of some tables, or none while another process has one of them."""
 
     def claim(operations: Operations) -> Claimed | None:
         now = _now(account, operations)
@@ -124,11 +125,12 @@ def _free(
 ) -> int:
     """Returns how many tables come before the first one that another process has."""
     claims = (operations.of(table).claim for table in tables)
-    held = (index for index, each in enumerate(claims) if is_held(each, account.process, now, gone))
-    return next(held, len(tables))
+    places = (index for index, each in enumerate(claims) if is_held(each, account.process, now, gone))
+    return next(places, len(tables))
 
 
 def _is_own(claim: Claim | None, process: str, now: int) -> bool:
+    """Tells whether a claim is one of a process, and has not run out."""
     return claim is not None and claim.by == process and claim.until > now
 
 
@@ -140,7 +142,7 @@ def _claim(account: AccountTables, tables: Sequence[str], timestamp: int, until:
 def _released(
     account: AccountTables, tables: Sequence[str], observe: Callable[[DynamicTablesError], None]
 ) -> Iterator[None]:
-    """Releases after the block what this process has claimed of some tables."""
+    """Opens a block after which the claims of this process on some tables are released."""
     try:
         yield
     finally:
@@ -160,7 +162,7 @@ def _alive(
     lease: int,
     observe: Callable[[DynamicTablesError], None],
 ) -> Iterator[None]:
-    """Makes a claim anew each third of a lease while the block runs; with a lease of 0 never."""
+    """Opens a block in which a claim is made anew each third of a lease; with a lease of 0 never."""
     if not lease:
         yield
         return

@@ -13,15 +13,15 @@ from dynamic_tables.operations.tables import AccountTables
 def note_dropped(account: AccountTables, table: str, number: int) -> None:
     """Writes into the journal that a table was dropped. Raises StoreError.
 
-    `number`: what the journal calls the table by. Nothing is written if it says so already, or if it has come
-    to know another table of that name: this one has nothing to do with the table that was dropped.
+    `number`: the number of the table in the journal. Nothing is written if the journal says so already, or if
+    it knows another table of that name by now, which has nothing to do with the table that was dropped.
     """
     dropped = Dropped(at=account.clock.now(), by=account.process, table=table)
     account.store.journal.append(lambda state: dropped if state.of(table).number == number else None)
 
 
 def finish_drops(account: AccountTables) -> None:
-    """Notes what a process has dropped, if it ended before it could; nothing if all members of groups exist.
+    """Notes the drops that a process did not note before it ended, as far as they matter: members of groups.
 
     A group waits for all its members, so one that is gone would keep the others from being published.
     """

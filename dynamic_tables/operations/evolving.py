@@ -105,6 +105,7 @@ class Evolving(Binding):
 
 
 def _cloned_graph(account: Binding, names: Mapping[str, str]) -> tuple[DynamicTable, ...]:
+    """Copies dynamic tables, all or none, and returns the definitions of the copies, sources first."""
     with account.lock:
         new_names = {
             allowed(account, name, Privilege.MONITOR).name: account.new_name(new)
@@ -114,20 +115,20 @@ def _cloned_graph(account: Binding, names: Mapping[str, str]) -> tuple[DynamicTa
         if twice:
             raise DefinitionError(f"{twice[0]} is the new name of several tables; give each its own")
         originals = [account.dynamic_table(name) for name in account.graph().order if name in new_names]
-        made: list[DynamicTable] = []
+        clones: list[DynamicTable] = []
         try:
             for original in originals:
-                made.append(_declared(account, original, new_names))
-                _fill(account, original, made[-1], new_names)
+                clones.append(_declared(account, original, new_names))
+                _fill(account, original, clones[-1], new_names)
         except BaseException:
-            for clone in made:
+            for clone in clones:
                 account.discard(clone)
             raise
-        return tuple(made)
+        return tuple(clones)
 
 
 def _declared(account: AccountTables, original: DynamicTable, names: Mapping[str, str]) -> DynamicTable:
-    """Adds a copy of a definition, without contents; it reads the copies of what is copied too."""
+    """Adds a copy of a definition, without contents. It reads the copies of sources that are copied, too."""
     clone = replace(
         original,
         name=names[original.name],
@@ -146,10 +147,10 @@ def _fill(account: Binding, original: DynamicTable, clone: DynamicTable, names: 
     records = account.store.refreshes(original)
     if not records:
         raise DefinitionError(f"{original.name} has no contents yet; refresh it before it is cloned")
-    frontier, known = records[-1].frontier, account.store.definitions()
+    frontier, by_name = records[-1].frontier, account.store.definitions()
     sources = dict(frontier.sources)
     for source in frontier.sources.keys() & names.keys():
-        copy = known[names[source]]
+        copy = by_name[names[source]]
         assert isinstance(copy, DynamicTable), "only dynamic tables are copied"
         at = sources.pop(source).timestamp
         (version,) = account.store.history(copy).versions[-1:]
@@ -175,6 +176,7 @@ def _fill(account: Binding, original: DynamicTable, clone: DynamicTable, names: 
 
 
 def _ensure_no_cycle(account: AccountTables, definition: Definition, other: str) -> None:
+    """Raises DefinitionError: a definition reads the one that it is to be swapped with."""
     if isinstance(definition, View | DynamicTable):
         way = reaches(account.store.definitions(), definition.text, other)
         if way:
@@ -184,12 +186,12 @@ def _ensure_no_cycle(account: AccountTables, definition: Definition, other: str)
 
 def _ensure_named(account: AccountTables, names: Mapping[str, str]) -> None:
     """Raises DefinitionError: under other names a table reads itself, or stands between two of a group."""
-    known, definitions = account.store.definitions(), {}
-    for name in known:
+    current, definitions = account.store.definitions(), {}
+    for name in current:
         # What cannot be read is in nobody's way.
         with suppress(KeyError, CorruptTable):
             new = names.get(name, name)
-            definitions[new] = replace(known[name], name=new)
+            definitions[new] = replace(current[name], name=new)
     for name in names.values():
         definition = definitions[name]
         if isinstance(definition, View | DynamicTable):
@@ -198,5 +200,6 @@ def _ensure_named(account: AccountTables, names: Mapping[str, str]) -> None:
 
 
 def _ensure_own(account: AccountTables, definition: Definition) -> None:
+    """Raises MissingPrivilege: the role of the account does not own a dynamic table."""
     if isinstance(definition, DynamicTable):
         allowed(account, definition.name, Privilege.OWNERSHIP)

@@ -1,4 +1,4 @@
-"""How old a table was over a time: the sawtooth of its lag, summed up (DVS paper, section 5.2, figure 4)."""
+"""Statistics of a table's lag over a time: the lag is a sawtooth (DVS paper, section 5.2, figure 4)."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ def lag_summary(refreshes: Sequence[tuple[int, int]], now: int, target: int | No
 
 
 def _time_below(teeth: Sequence[tuple[int, int]], lag: int) -> int:
+    """Returns how long the table was below a lag. `teeth`: the lag at the beginning and end of each rise."""
     return sum(min(max(lag - low, 0), high - low) for low, high in teeth)
 
 

@@ -1,4 +1,4 @@
-"""What an account lacks: tables that cannot be read, and those that therefore cannot be refreshed."""
+"""Tables of an account that cannot be read, and the tables that therefore cannot be refreshed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dynamic_tables.store.log.known import Known
 
 
 def lacking(account: AccountTables) -> Mapping[str, str]:
-    """Returns by table why one that it reads, or one above that, cannot be read; the others are not in it."""
+    """Returns by table why it cannot be refreshed: something that it reads, at any depth, cannot be read."""
     definitions = account.store.definitions()
     found: dict[str, str] = {}
     for name in account.graph().order:
@@ -31,7 +31,7 @@ def lacking(account: AccountTables) -> Mapping[str, str]:
 
 
 def unreadable(account: AccountTables) -> Sequence[str]:
-    """Returns of each folder of the account that cannot be read the reason."""
+    """Returns the reasons why folders of the account cannot be read, one each."""
     definitions = account.store.definitions()
     return [str(error) for error in definitions.unreadable.values()] if isinstance(definitions, Known) else []
 

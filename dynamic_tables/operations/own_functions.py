@@ -65,8 +65,8 @@ class OwnFunctions(AccountTables):
         with self.lock:
             functions, name = self.functions(), name.lower()
             if name not in functions:
-                known = ", ".join(functions) or "none"
-                raise DefinitionError(f"no function named {name}; there are: {known}")
+                names = ", ".join(functions) or "none"
+                raise DefinitionError(f"no function named {name}; there are: {names}")
             callers = {each.name: f"SELECT {each.body}" for each in functions.values() if each.sql}
             definitions = self.store.definitions()
             for other in map(definitions.get, definitions):

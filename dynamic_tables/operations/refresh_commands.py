@@ -165,7 +165,7 @@ def _naming(table: str, error: errors.DynamicTablesError) -> errors.DynamicTable
 
 
 def _present(account: AccountTables) -> Callable[[], int]:
-    """Returns what chooses the present as a data timestamp."""
+    """Returns a function that chooses the present as the data timestamp."""
     return lambda: account.store.earliest(account.clock.now())
 
 
@@ -180,8 +180,8 @@ def _refresh(
 ) -> tuple[RefreshResult, ...]:
     """Refreshes tables, what they read and the members of their groups, and publishes the groups.
 
-    What another process refreshes is waited for. `choose`: chooses the data timestamp, after the waiting.
-    `anew`: the reason to write the tables that were named anew, whatever has changed.
+    Waits for other processes that refresh one of them. `choose`: chooses the data timestamp, after the
+    waiting. `anew`: the reason to write the tables that were named anew, whatever has changed.
     """
     tables = account.with_upstream(names, groups=True)
     expected = choose()
@@ -268,6 +268,7 @@ def _telling_mistakes(table: str, timestamp: int) -> Iterator[None]:
 
 
 OWN = "dynamic_tables"
+"""The package of the engine."""
 
 
 def _is_below_the_engine(frames: Sequence[FrameType]) -> bool:
@@ -282,4 +283,5 @@ def _is_below_the_engine(frames: Sequence[FrameType]) -> bool:
 
 
 def _package(frame: FrameType) -> str:
+    """Returns the top-level package whose code a frame runs."""
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]

@@ -1,7 +1,7 @@
-"""Other names for tables and views: all of those that change together, or none, also if the process dies.
+"""Renames of several tables and views together: all get their new names, or none, also if the process dies.
 
-Each table and view is a folder, and is renamed by itself. So the journal says before what will be renamed; if
-the process dies, the next operation of another one takes that over and finishes it.
+Each table and view is a folder, and is renamed by itself. So the journal says before what will be renamed
+(`Moving`); if the process dies, the next operation of another one takes that over and finishes it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from dynamic_tables.store.port import NamingStore
 from dynamic_tables.store.transactions.owner import is_gone
 
 RUNNING: set[str] = set()
-"""The ids of what is moving in this process now, also by other accounts and threads."""
+"""The ids of the `Moving` that are under way in this process, also by other accounts and threads."""
 
 BACK: set[str] = set()
-"""The ids of what has its old names again, where this process could not write that into the journal."""
+"""The ids of the `Moving` that this process has taken back without being able to write `Moved`."""
 
 
 def naming(account: AccountTables) -> NamingStore:
@@ -84,6 +84,7 @@ def finish_renames(account: AccountTables) -> None:
 
 
 def _planned(account: AccountTables, store: NamingStore, moves: Sequence[tuple[Definition, str]]) -> Moving:
+    """Returns the event that announces some renames, with the identity of each table."""
     identities: dict[str, str] = {}
     listed: list[tuple[str, str, str]] = []
     for definition, new_name in moves:
@@ -101,36 +102,37 @@ def _planned(account: AccountTables, store: NamingStore, moves: Sequence[tuple[D
 
 
 def _begun(moving: Moving, state: Operations) -> Moving:
+    """Returns the event for the journal. Raises StoreError: one of the names is being changed already."""
     ensure_not_moving(state, *(name for move in moving.moves for name in move[:2]))
     return moving
 
 
 def _finish(account: AccountTables, store: NamingStore, begun: Moving) -> None:
     """Takes over what another process has begun, and finishes it; nothing if somebody was faster."""
-    taken = replace(begun, at=account.clock.now(), by=account.process, id=uuid.uuid4().hex, takes=begun.id)
-    RUNNING.add(taken.id)
+    takeover = replace(begun, at=account.clock.now(), by=account.process, id=uuid.uuid4().hex, takes=begun.id)
+    RUNNING.add(takeover.id)
     try:
-        if store.journal.append(lambda state: taken if begun.id in state.moving else None) is None:
+        if store.journal.append(lambda state: takeover if begun.id in state.moving else None) is None:
             return
         # Whatever this account knows of these names is from before.
-        _forget(account, taken)
-        if not all(_is_there(store, taken, identity) for *_, identity in taken.moves):
+        _forget(account, takeover)
+        if not all(_is_there(store, takeover, identity) for *_, identity in takeover.moves):
             # Somebody has dropped or renamed one of them before it began.
-            _go_back(account, store, taken)
+            _go_back(account, store, takeover)
             return
-        for name, new_name, identity in taken.moves:
+        for name, new_name, identity in takeover.moves:
             if identity and store.identity(name) == identity:
                 if store.identity(new_name):
                     # Somebody has made another table of that name meanwhile.
-                    _go_back(account, store, taken)
+                    _go_back(account, store, takeover)
                     break
                 store.rename(name, new_name)
         else:
-            _note(account, taken)
-        _end(account, taken)
+            _note(account, takeover)
+        _end(account, takeover)
     finally:
-        RUNNING.discard(taken.id)
-        _forget(account, taken)
+        RUNNING.discard(takeover.id)
+        _forget(account, takeover)
 
 
 def _go_back(account: AccountTables, store: NamingStore, moving: Moving) -> None:
@@ -162,6 +164,7 @@ def _note(account: AccountTables, moving: Moving) -> None:
 
 
 def _next(account: AccountTables, moving: Moving, state: Operations) -> Event | None:
+    """Returns the first `Renamed` that the journal does not have yet; None: it has all."""
     _, count = state.moving.get(moving.id, (moving, len(moving.noted)))
     for table, name in moving.noted[count : count + 1]:
         return _renamed(account, moving, table, name)
@@ -169,6 +172,7 @@ def _next(account: AccountTables, moving: Moving, state: Operations) -> Event | 
 
 
 def _next_back(account: AccountTables, moving: Moving, state: Operations) -> Event | None:
+    """Returns the reverse of the last `Renamed` that the journal has; None: it has none any more."""
     _, count = state.moving.get(moving.id, (moving, 0))
     for table, name in moving.noted[max(0, count - 1) : count]:
         return _renamed(account, moving, name, table)
@@ -176,16 +180,19 @@ def _next_back(account: AccountTables, moving: Moving, state: Operations) -> Eve
 
 
 def _renamed(account: AccountTables, moving: Moving, table: str, name: str) -> Renamed:
+    """Returns the event that one table of a joint renaming has its new name."""
     return Renamed(at=account.clock.now(), by=account.process, table=table, name=name, moving=moving.id)
 
 
 def _end(account: AccountTables, moving: Moving) -> None:
+    """Writes `Moved` into the journal, unless another process has done it."""
     end = Moved(at=account.clock.now(), by=account.process, id=moving.id)
     account.store.journal.append(lambda state: end if moving.id in state.moving else None)
     BACK.discard(moving.id)
 
 
 def _forget(account: AccountTables, moving: Moving) -> None:
+    """Forgets what the account has computed for tables of the old and the new names."""
     for name, new_name, _ in moving.moves:
         account.forget(name)
         account.forget(new_name)

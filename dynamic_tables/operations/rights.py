@@ -18,8 +18,8 @@ def privilege_of(privilege: Privilege | str) -> Privilege:
     try:
         return Privilege[checked_text(privilege, "a privilege").upper()]
     except KeyError:
-        known = ", ".join(Privilege.__members__)
-        raise DefinitionError(f"no privilege {privilege!r}; there are: {known}") from None
+        names = ", ".join(Privilege.__members__)
+        raise DefinitionError(f"no privilege {privilege!r}; there are: {names}") from None
 
 
 def allowed(account: AccountTables, name: str, privilege: Privilege) -> DynamicTable:
@@ -35,14 +35,15 @@ def allowed(account: AccountTables, name: str, privilege: Privilege) -> DynamicT
 
 def allowed_back(account: AccountTables, name: str) -> None:
     """Raises MissingPrivilege unless the role of the account owns the table that was dropped under a name."""
-    known = account.store.journal.poll().dropped.get(name)
-    if known is not None:
-        _ensure(account, name, known.grants, Privilege.OWNERSHIP)
+    dropped = account.store.journal.poll().dropped.get(name)
+    if dropped is not None:
+        _ensure(account, name, dropped.grants, Privilege.OWNERSHIP)
 
 
 def _ensure(
     account: AccountTables, name: str, grants: Mapping[str, Sequence[str]], privilege: Privilege
 ) -> None:
+    """Raises MissingPrivilege: the grants give the role neither a privilege nor a higher one."""
     if not grants.get(Privilege.OWNERSHIP.value):
         return
     enough = {

@@ -66,9 +66,9 @@ def journalled(events: Iterable[Event]) -> Mapping[str, Journalled]:
             case RefreshFailure():
                 tables.setdefault(event.table, Journalled()).failures.append(event)
             case Dropped():
-                known = tables.pop(event.table, Journalled())
+                of_table = tables.pop(event.table, Journalled())
                 if not event.for_good:
-                    dropped[event.table] = known
+                    dropped[event.table] = of_table
             case Undropped():
                 tables[event.table] = dropped.pop(event.table, Journalled())
             case Renamed() if event.table in tables:
@@ -80,15 +80,16 @@ def journalled(events: Iterable[Event]) -> Mapping[str, Journalled]:
 
 def refresh_rows(account: AccountTables, tables: Sequence[DynamicTable]) -> Sequence[Row]:
     """Returns the refreshes of tables, those that failed included, in the order of their ends."""
-    known = journalled(account.store.journal.all_events())
-    rows = [row for table in tables for row in _refreshes(account, table, known.get(table.name))]
+    by_table = journalled(account.store.journal.all_events())
+    rows = [row for table in tables for row in _refreshes(account, table, by_table.get(table.name))]
     return sorted(rows, key=lambda row: (row["refresh_end_time"] or row["data_timestamp"], row["name"]))
 
 
-def _refreshes(account: AccountTables, table: DynamicTable, known: Journalled | None) -> Iterable[Row]:
-    known = known or Journalled()
+def _refreshes(account: AccountTables, table: DynamicTable, journal: Journalled | None) -> Iterable[Row]:
+    """Yields a row for each committed refresh of a table, then one for each failure."""
+    journal = journal or Journalled()
     for record in account.store.refreshes(table, edited=True):
-        end = known.ends.get(record.frontier.timestamp)
+        end = journal.ends.get(record.frontier.timestamp)
         yield {
             "name": table.name,
             "state": "SUCCEEDED",
@@ -104,7 +105,7 @@ def _refreshes(account: AccountTables, table: DynamicTable, known: Journalled | 
             "reason": record.reason,
             "process": None if end is None else end.by,
         }
-    for failure in known.failures:
+    for failure in journal.failures:
         yield {
             "name": table.name,
             "state": "FAILED",
@@ -129,7 +130,7 @@ def table_rows(account: AccountTables) -> Sequence[Row]:
     states = table_states(account, graph, now, has_ended)
     table = timetable_of(account, graph)
     waiting = inherited(graph, states)
-    known = journalled(account.store.journal.all_events())
+    by_table = journalled(account.store.journal.all_events())
     missing, definitions = lacking(account), account.store.definitions()
     return [
         {
@@ -143,7 +144,7 @@ def table_rows(account: AccountTables) -> Sequence[Row]:
                 operations,
                 now,
             ),
-            **_lag_columns(account, each, known.get(each.name, Journalled()), table, now),
+            **_lag_columns(account, each, by_table.get(each.name, Journalled()), table, now),
         }
         for each in watched(account)
     ]
@@ -164,6 +165,7 @@ def source_keys(table: DynamicTable, definitions: Mapping[str, Definition]) -> S
 def _definition_columns(
     each: DynamicTable, table: Timetable, operations: Operations, keys: Sequence[str]
 ) -> Row:
+    """Returns the columns about the definition of a table. `keys`: from `source_keys`."""
     lag, period, group = table.lags[each.name], table.periods.get(each.name), operations.group_of(each.name)
     return {
         "name": each.name,
@@ -188,9 +190,13 @@ def _scheduling(
     operations: Operations,
     now: int,
 ) -> Row:
-    known = operations.of(each.name)
-    errors = standing(known.failures, state.own, account.failure_rule).errors
-    if known.suspended:
+    """Returns the columns about the schedule of a table: whether it is suspended, why, who refreshes it.
+
+    `above`: the suspended table that it reads, if there is one. `missing`: why a source cannot be read.
+    """
+    logged = operations.of(each.name)
+    errors = standing(logged.failures, state.own, account.failure_rule).errors
+    if logged.suspended:
         shown, why = "SUSPENDED", "suspended by command"
     elif state.suspended:
         shown = "SUSPENDED"
@@ -200,7 +206,7 @@ def _scheduling(
     else:
         # Tried again and again: what is missing may come back.
         shown, why = "RUNNING", missing
-    claim = known.claim if is_held(known.claim, "", now, has_ended) else None
+    claim = logged.claim if is_held(logged.claim, "", now, has_ended) else None
     return {
         "scheduling_state": shown,
         "scheduling_reason": why,
@@ -211,22 +217,23 @@ def _scheduling(
 
 
 def _lag_columns(
-    account: AccountTables, each: DynamicTable, known: Journalled, table: Timetable, now: int
+    account: AccountTables, each: DynamicTable, journal: Journalled, table: Timetable, now: int
 ) -> Row:
+    """Returns the columns about the newest contents of a table, its last refresh and its lag."""
     try:
         records = account.store.refreshes(each)
         visible = account.visible(each)
     except CorruptTable:
         records, visible = (), ()
     newest = visible[-1] if visible else None
-    ends = sorted((end.at, timestamp) for timestamp, end in known.ends.items())
+    ends = sorted((end.at, timestamp) for timestamp, end in journal.ends.items())
     summary = lag_summary(ends, now, table.lags[each.name])
-    failed = max((failure.at for failure in known.failures), default=None)
-    done = max((end.at for end in known.ends.values()), default=None)
+    failed = max((failure.at for failure in journal.failures), default=None)
+    done = max((end.at for end in journal.ends.values()), default=None)
     last = "FAILED" if failed is not None and (done is None or failed > done) else "SUCCEEDED"
     return {
         "latest_data_timestamp": newest,
-        "last_completed_refresh_state": last if records or known.failures else None,
+        "last_completed_refresh_state": last if records or journal.failures else None,
         "last_completed_refresh_action": records[-1].action.value if records else None,
         "last_completed_refresh_reason": records[-1].reason if records else None,
         "lag_sec": None if newest is None else _seconds(max(now - newest, 0)),
@@ -255,7 +262,7 @@ def dependency_rows(account: AccountTables) -> Sequence[Row]:
 
 
 def graph_rows(account: AccountTables) -> Sequence[Row]:
-    """Returns each state that a dynamic table's definition had, with its beginning and end."""
+    """Returns each state of the definition of each dynamic table, with its beginning and end."""
     rows: list[Row] = []
     current: dict[str, Row] = {}
     dropped: dict[str, Row] = {}
@@ -303,6 +310,7 @@ def graph_rows(account: AccountTables) -> Sequence[Row]:
 
 
 def _lag(lag: int | None) -> Row:
+    """Returns the columns about a target lag; None: DOWNSTREAM."""
     kind = "DOWNSTREAM" if lag is None else "USER_DEFINED"
     return {"target_lag_sec": _seconds(lag), "target_lag_type": kind}
 

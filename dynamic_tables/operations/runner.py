@@ -116,6 +116,7 @@ class Runner:
         return True
 
     def _step(self, name: str, timestamp: int) -> None:
+        """Refreshes one table of a unit, unless it has the data timestamp already."""
         with self.account.lock:
             table = self.account.dynamic_table(name)
             # Another process may have done it between our look and our claim.

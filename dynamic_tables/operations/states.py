@@ -34,7 +34,8 @@ def _state(
     now: int,
     gone: Callable[[str], bool],
 ) -> TableState:
-    known = operations.of(name)
+    """Returns the state of one table: its commits, and what the journal knows of it."""
+    logged = operations.of(name)
     try:
         table = account.dynamic_table(name)
         stored = [record.frontier.timestamp for record in account.store.refreshes(table)]
@@ -42,14 +43,14 @@ def _state(
     except CorruptTable:
         return TableState(suspended=True)
     own = stored[-1] if stored else None
-    held = standing(known.failures, own, account.failure_rule)
+    status = standing(logged.failures, own, account.failure_rule)
     return TableState(
         versions=stored if (published := operations.published(name)) is None else published,
         own=own,
-        failed=held.failed,
-        suspended=known.suspended or held.suspended,
-        busy=is_held(known.claim, account.process, now, gone),
-        retry_at=held.retry_at,
+        failed=status.failed,
+        suspended=logged.suspended or status.suspended,
+        busy=is_held(logged.claim, account.process, now, gone),
+        retry_at=status.retry_at,
         earliest=earliest,
     )
 
@@ -77,7 +78,7 @@ def timetable_of(account: AccountTables, graph: Graph) -> Timetable:
 
 
 def inherited(graph: Graph, states: Mapping[str, TableState]) -> Mapping[str, str]:
-    """Returns for each table below a suspended one the name of that one, the nearest first."""
+    """Returns for each table below a suspended one the name of the suspended table, the nearest one."""
     found: dict[str, str] = {}
     for name in graph.order:
         for up in graph.tables[name].upstream:

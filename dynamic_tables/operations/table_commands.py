@@ -90,8 +90,8 @@ class TableCommands(RefreshCommands):
         with self.lock:
             groups = groups_of(self)
             if name.lower() not in groups:
-                known = ", ".join(groups) or "none"
-                raise DefinitionError(f"no refresh group {name}; there are: {known}")
+                names = ", ".join(groups) or "none"
+                raise DefinitionError(f"no refresh group {name}; there are: {names}")
             for member in groups[name.lower()].members:
                 allowed(self, member, events.Privilege.OPERATE)
             dropped = events.GroupDropped(at=self.clock.now(), by=self.process, group=name.lower())
@@ -155,7 +155,10 @@ def _created(account: AccountTables, group: RefreshGroup, state: Operations) -> 
 
 
 def _bring_together(account: RefreshCommands, group: RefreshGroup) -> None:
-    """Refreshes all members of a new group to one data timestamp."""
+    """Refreshes all members of a new group to one data timestamp.
+
+    Raises DefinitionError: one has no contents yet.
+    """
     newest = [account.store.refreshes(account.dynamic_table(member)) for member in group.members]
     if any(not records for records in newest):
         missing = group.members[[not records for records in newest].index(True)]

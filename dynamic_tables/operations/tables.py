@@ -76,8 +76,8 @@ class AccountTables:
         checked_text(name, "a table or view")
         definitions = self.store.definitions()
         if name.lower() not in definitions:
-            known = ", ".join(definitions) or "none"
-            raise DefinitionError(f"no table or view named {name}; there are: {known}")
+            names = ", ".join(definitions) or "none"
+            raise DefinitionError(f"no table or view named {name}; there are: {names}")
         return definitions[name.lower()]
 
     def new_name(self, name: str) -> str:

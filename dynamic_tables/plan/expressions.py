@@ -174,6 +174,7 @@ def joined(parts: Iterable[Expr], pair: Callable[[Expr, Expr], Expr]) -> Expr:
 
 
 MOST_IN_A_ROW = 8
+"""The most expressions that are joined one after the other; more are joined in halves."""
 
 
 def conjuncts(condition: Expr) -> Iterator[Expr]:

@@ -31,6 +31,7 @@ from dynamic_tables.plan.types import (
 )
 
 TypeRule = Callable[[tuple[Type, ...]], Type | None]
+"""From the types of the arguments to the type of the result; None: not defined for these arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Function:
 
 
 def _arithmetic(widen: Callable[[Type, Type], Type | None]) -> TypeRule:
+    """Returns the rule of an operation on two numbers. `widen`: from two DECIMALs to that of the result."""
+
     def rule(types: tuple[Type, ...]) -> Type | None:
         if len(types) != 2 or not {t.kind for t in types} <= NUMERIC:
             return None
@@ -56,49 +59,60 @@ def _arithmetic(widen: Callable[[Type, Type], Type | None]) -> TypeRule:
 
 
 def _sum_width(left: Type, right: Type) -> Type | None:
+    """Returns the DECIMAL type of a sum or difference; None: it has none."""
     scale = max(left.scale, right.scale)
     return adjusted(max(left.precision - left.scale, right.precision - right.scale) + scale + 1, scale)
 
 
 def _product_width(left: Type, right: Type) -> Type | None:
+    """Returns the DECIMAL type of a product; None: it has none."""
     return adjusted(left.precision + right.precision + 1, left.scale + right.scale)
 
 
 def _remainder_width(left: Type, right: Type) -> Type | None:
+    """Returns the DECIMAL type of a remainder; None: it has none."""
     scale = max(left.scale, right.scale)
     return decimal(min(left.precision - left.scale, right.precision - right.scale) + scale, scale)
 
 
 def _quotient(types: tuple[Type, ...]) -> Type | None:
+    """Returns DOUBLE for a quotient of integers or floats; None for other types."""
     kinds = {t.kind for t in types}
     return DOUBLE if kinds <= FLOATING.union(INTEGRAL) else None
 
 
 def _comparison(types: tuple[Type, ...]) -> Type | None:
+    """Returns BOOLEAN for types that can be compared; None for others."""
     return BOOLEAN if common_of(types) is not None else None
 
 
 def _same_as(*kinds: Kind) -> TypeRule:
+    """Returns the rule of a function whose result has the type of its one argument, of one of some kinds."""
     return lambda types: types[0] if len(types) == 1 and types[0].kind in kinds else None
 
 
 def _fixed(result: Type, *arguments: Type) -> TypeRule:
+    """Returns the rule of a function with exactly these types of arguments."""
     return lambda types: result if types == arguments else None
 
 
 def _logic(types: tuple[Type, ...]) -> Type | None:
+    """Returns BOOLEAN if all arguments are; else None."""
     return BOOLEAN if set(types) == {BOOLEAN} else None
 
 
 def _any(result: Type) -> TypeRule:
+    """Returns the rule of a function of one argument of any type."""
     return lambda types: result if len(types) == 1 else None
 
 
 def _first_of_common(types: tuple[Type, ...]) -> Type | None:
+    """Returns the type of the first argument; None if the arguments have no common type."""
     return types[0] if common(*types) is not None else None
 
 
 def _array(types: tuple[Type, ...]) -> Type | None:
+    """Returns the type of an array of the arguments; None if they have no common type."""
     element = common_of(types) if types else None
     return None if element is None else array_type(element)
 
@@ -240,7 +254,7 @@ INTERNAL: Mapping[str, Function] = {
     NOW_AT_T0: Function(lambda types: None, "time_at_t0()"),
     NOW_AT_T1: Function(lambda types: None, "time_at_t1()"),
 }
-"""Functions of the plan that no query calls by these names; their type is told where they are made."""
+"""Functions of the plan that no query calls by these names; whoever builds a call gives it its type."""
 
 CASE = "case"
 IN = "in"

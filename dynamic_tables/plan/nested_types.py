@@ -1,4 +1,4 @@
-"""What nested types are made of, read from Spark's names of them: `ARRAY<INT>`, `STRUCT<a:INT,b:STRING>`."""
+"""The parts of nested types, read from Spark's names of them: `ARRAY<INT>`, `STRUCT<a:INT,b:STRING>`."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def pair_of(map_: Type) -> tuple[Type, Type] | None:
 
 
 def holds_map(type_: Type) -> bool:
-    """Whether values of a type are maps or hold maps; Spark compares neither."""
+    """Tells whether values of a type are maps or hold maps; Spark compares neither."""
     return "map<" in str(type_).lower()
 
 
 def holds_variant(type_: Type) -> bool:
-    """Whether values of a nested type hold values of type VARIANT, at any depth."""
+    """Tells whether values of a nested type hold values of type VARIANT, at any depth."""
     parts = (element_of(type_), *(pair_of(type_) or ()), *(part for _, part in fields_of(type_) or ()))
     return any(part is not None and (part == VARIANT or holds_variant(part)) for part in parts)
 
 
 def has_comparable_pairs(type_: Type) -> bool:
-    """Whether a type is a MAP from plain values to plain values, so that its pairs can be compared."""
+    """Tells whether a type is a MAP from plain values to plain values, so that its pairs can be compared."""
     pair = pair_of(type_)
     return pair is not None and all(part.identifies for part in pair)
 
@@ -86,10 +86,12 @@ def struct_type(fields: Columns) -> Type:
 
 
 def _shown(type_: Type) -> str:
+    """Returns the name of a type as it stands in the name of a nested one."""
     return type_.name if type_.kind is Kind.OTHER else str(type_).lower()
 
 
 def _inside(type_: Type, word: str) -> str | None:
+    """Returns the text in the brackets of a nested type, `word` (such as ARRAY); None: it is another type."""
     name = type_.name.strip() if type_.kind is Kind.OTHER else ""
     head, bracket, rest = name.partition("<")
     return rest[:-1] if bracket and head.strip().upper() == word and rest.endswith(">") else None

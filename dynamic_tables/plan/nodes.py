@@ -355,8 +355,8 @@ def sources(plan: Plan) -> tuple[str, ...]:
 class BoundQuery:
     """A defining query: its plan, and its output columns as (name that the user sees, column of the plan).
 
-    `branches`: those that binding has taken. `time_outside`: why its changes cannot be told as time passes,
-    where it reads the current time outside of conditions; else empty.
+    `branches`: the branches that binding has taken, for coverage. `time_outside`: why its changes cannot be
+    told as time passes, where it reads the current time outside of conditions; else empty.
     """
 
     plan: Plan

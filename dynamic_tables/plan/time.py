@@ -47,12 +47,12 @@ def at_times(plan: nodes.Plan, before: int | None, after: int) -> nodes.Plan:
 
     `before`: None where the plan reads no source at t0.
     """
-    known = {NOW: after, NOW_AT_T1: after, NOW_AT_T0: after if before is None else before}
+    times = {NOW: after, NOW_AT_T1: after, NOW_AT_T0: after if before is None else before}
 
     def constant(call: Fn) -> Expr:
-        if call.name not in known:
+        if call.name not in times:
             return call
-        moment = START + dt.timedelta(microseconds=known[call.name])
+        moment = START + dt.timedelta(microseconds=times[call.name])
         return Lit(moment.replace(tzinfo=None), TIMESTAMP)
 
     return with_expressions(plan, lambda expr: _replaced(expr, constant))
@@ -88,13 +88,13 @@ def with_expressions(plan: nodes.Plan, change: Callable[[Expr], Expr]) -> nodes.
     """Returns a plan with each expression of each node changed; nodes with several readers stay shared."""
     done: dict[int, nodes.Plan] = {}
     for node in nodes.children_first(plan):
-        made = nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node)))
-        done[id(node)] = with_own(made, change)
+        result = nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node)))
+        done[id(node)] = with_own(result, change)
     return done[id(plan)]
 
 
 def with_own(plan: nodes.Plan, change: Callable[[Expr], Expr]) -> nodes.Plan:
-    """Returns a node with its own expressions changed; the node itself where none is another one then."""
+    """Returns a node with its own expressions changed; the node itself if no change makes a difference."""
     match plan:
         case nodes.Project(_, items):
             new = tuple((name, change(expr)) for name, expr in items)
@@ -133,10 +133,12 @@ def with_own(plan: nodes.Plan, change: Callable[[Expr], Expr]) -> nodes.Plan:
 
 
 def _aggregate(expr: Expr) -> Agg:
+    """Returns the expression, for the type checker: what replaces an aggregate is one."""
     assert isinstance(expr, Agg), "an aggregate stays one"
     return expr
 
 
 def _window(expr: Expr) -> Win:
+    """Returns the expression, for the type checker: what replaces a window function is one."""
     assert isinstance(expr, Win), "a window function stays one"
     return expr

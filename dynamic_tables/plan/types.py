@@ -78,12 +78,12 @@ VARIANT = Type(Kind.OTHER, name="variant")
 
 MAX_PRECISION = 38
 INTEGRAL = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT)
-"""Of two of these, an operation takes the later one."""
+"""From the narrowest to the widest: an operation on two of these has the type of the later one."""
 
 FLOATING = frozenset({Kind.FLOAT, Kind.DOUBLE})
 NUMERIC = FLOATING.union(INTEGRAL, {Kind.DECIMAL})
 TEMPORAL = (Kind.DATE, Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP)
-"""Two of these meet in the later one."""
+"""In the order in which they widen: the common type of two of these is the later one."""
 
 DIGITS: Mapping[Kind, int] = {Kind.TINYINT: 3, Kind.SMALLINT: 5, Kind.INT: 10, Kind.BIGINT: 20}
 """The digits that Spark gives an integer that meets a DECIMAL."""

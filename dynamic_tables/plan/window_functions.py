@@ -23,10 +23,12 @@ class WindowFunction:
 
 
 def _fixed(type_: Type) -> Callable[[Type | None], Type | None]:
+    """Returns a typing rule: the result has one type, whatever the argument has."""
     return lambda _: type_
 
 
 def _same(type_: Type | None) -> Type | None:
+    """Returns the type of the argument: the result has it too."""
     return type_
 
 
@@ -96,6 +98,7 @@ def ordered_also_by(call: Win, key: SortKey) -> Win:
 
 
 def _is_whole(call: Win) -> bool:
+    """Tells whether a function reads all rows of its partition."""
     if call.frame is None:
         return not call.order
     return call.frame.start.is_unbounded and call.frame.end.is_unbounded

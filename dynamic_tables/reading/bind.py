@@ -105,6 +105,7 @@ def _tree(text: str) -> exp.Query:
 
 
 def _depth(plan: Plan) -> int:
+    """Returns how many operators of a plan stand above one another."""
     depth, level = 0, [plan]
     while level:
         depth, level = depth + 1, [child for node in level for child in children(node)]
@@ -113,7 +114,10 @@ def _depth(plan: Plan) -> int:
 
 @dataclass(slots=True)
 class QueryBinder:
-    """Binds queries, one SELECT block at a time."""
+    """Binds queries, one SELECT block at a time.
+
+    `expanding`: the views inside of which the binder is now. `scans`: how many relations it has read so far.
+    """
 
     relations: Relations
     names: Names = field(default_factory=Names)
@@ -183,6 +187,7 @@ class QueryBinder:
         return Bound(Distinct(plan) if distinct and union else plan, tuple(names))
 
     def _branch(self, branch: Bound, names: Sequence[tuple[str, Col]]) -> Plan:
+        """Returns a branch of a set operation, with the columns and types of the operation."""
         items = []
         for (_, target), (_, column) in zip(names, branch.outputs, strict=True):
             items.append((target.name, cast(column, target.type)))
@@ -284,6 +289,7 @@ class QueryBinder:
     def _joined(
         self, plan: Plan, scope: Scope, node: exp.Expr, ctes: Mapping[str, Cte]
     ) -> tuple[Plan, Scope]:
+        """Returns the plan and the scope of a FROM item with the joins that are attached to a syntax node."""
         for join in node.args.get("joins") or ():
             plan, scope = self.join(plan, scope, join, ctes)
         return plan, scope
@@ -342,8 +348,8 @@ class QueryBinder:
         """Returns the columns that USING or NATURAL equates: name, left column, right column."""
         names = [each.name for each in node.args.get("using") or ()]
         if (node.args.get("method") or "").upper() == "NATURAL":
-            known = {name.lower() for name, _ in right.visible}
-            names = [name for name, _ in left.visible if name.lower() in known]
+            other_names = {name.lower() for name, _ in right.visible}
+            names = [name for name, _ in left.visible if name.lower() in other_names]
         columns = [(name, exp.column(name)) for name in names]
         return [(name, _column(left, column), _column(right, column)) for name, column in columns]
 
@@ -385,6 +391,7 @@ def _with_first(scope: Scope, shared: Sequence[tuple[str, Col, Col]]) -> Scope:
 
 
 def _column(scope: Scope, node: exp.Column) -> Col:
+    """Returns the column that a name of USING or NATURAL stands for on one side of a join."""
     column = scope.resolve(node)
     assert isinstance(column, Col)
     return column

@@ -1,1 +1,1 @@
-"""One refresh: which versions, which action, the change set, its validations, its commit."""
+"""One refresh: its source versions, its action, its change set with the validations, its commit."""

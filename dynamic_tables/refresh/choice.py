@@ -130,6 +130,7 @@ class Choice:
 
 
 NO_CHOICE = Choice(Action.INCREMENTAL)
+"""The usual action, where there is nothing to choose by."""
 
 
 def choose(past: Sequence[Past], work: Work) -> Choice:
@@ -150,9 +151,10 @@ def choose(past: Sequence[Past], work: Work) -> Choice:
 
 
 PAIR = (Action.INCREMENTAL, Action.FULL)
+"""The actions between which a refresh chooses."""
 
 CHOSEN = "chosen "
-"""What the reason of a choice begins with."""
+"""The beginning of the reason of a choice."""
 
 
 def _full_since(past: Sequence[Past]) -> int:
@@ -164,7 +166,7 @@ def _full_since(past: Sequence[Past]) -> int:
 def _pace_of_full(past: Sequence[Past], work: Work) -> float:
     """Returns the seconds for a row of work of a FULL refresh, from the last ones.
 
-    Where none is remembered, as that of the INCREMENTAL ones.
+    Where none is remembered, from the refresh that wrote the first contents; else as for INCREMENTAL ones.
     """
     paces = [each.seconds / _then(each, work).in_full for each in past if each.action is Action.FULL]
     if paces:

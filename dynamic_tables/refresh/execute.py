@@ -193,9 +193,11 @@ class Refreshing:
         return start, action, reason, idle
 
     def _failed(self, timestamp: int, reason: str) -> RefreshFailed:
+        """Returns the error that this refresh failed."""
         return RefreshFailed(self.table.name, timestamp, reason)
 
     def _resolve(self, timestamp: int) -> Frontier:
+        """Returns the frontier of a data timestamp: the version that each source had then."""
         sources = {
             name: self.protocol.resolve(
                 self.store.history(self.definitions[name]), timestamp, self.table.name
@@ -266,8 +268,8 @@ class Refreshing:
     def _work(self, query: BoundQuery, extents: Mapping[str, Extent]) -> Work:
         """Returns what an INCREMENTAL refresh, and a FULL one, would have to do."""
         unchanged = frozenset(name for name, extent in extents.items() if not extent.touched)
-        known = self.plans.stored_groups(query) if self.table.state else None
-        plan = self._change_plan(query, unchanged) if known is None else self.plans.net(known, unchanged)
+        groups = self.plans.stored_groups(query) if self.table.state else None
+        plan = self._change_plan(query, unchanged) if groups is None else self.plans.net(groups, unchanged)
         read = {node.name for node in walk(plan) if isinstance(node, Leaf)}
         ends = sum(each.total for name, each in extents.items() for at in At if leaf_name(name, at) in read)
         versions = self.store.history(self.table).versions
@@ -290,6 +292,7 @@ class Refreshing:
         ]
 
     def _overwrite(self, record: RefreshRecord, *, first: bool = False) -> RefreshResult:
+        """Computes the contents anew and commits them, frozen rows as they were. `first`: there were none."""
         with self._timed("query"):
             frontier = self.protocol.contents_at(record.frontier, self.store)
             contents = self._scratch(self.fresh(frontier, hidden=True))
@@ -331,8 +334,8 @@ class Refreshing:
 
         None for a table without hidden columns.
         """
-        known = self.plans.stored_groups(self.bound) if self.table.state and self.bound is not None else None
-        return None if known is None else self._at(frontier, self.plans.fresh_state(known))
+        stored = self.plans.stored_groups(self.bound) if self.table.state and self.bound is not None else None
+        return None if stored is None else self._at(frontier, self.plans.fresh_state(stored))
 
     def _at(self, frontier: Frontier, plan: Plan) -> Relation:
         """Returns the rows of a plan that reads all sources at t1."""
@@ -436,12 +439,12 @@ class Refreshing:
             name for name, source in after.sources.items() if starts[name].content == source.content
         )
         ends = {name: (starts[name], source) for name, source in after.sources.items()}
-        known = self.plans.stored_groups(query) if self.table.state else None
-        if known is None:
+        stored = self.plans.stored_groups(query) if self.table.state else None
+        if stored is None:
             plan = self._timed_plan(self._change_plan(query, unchanged), before, after)
             return self.store.compute(plan, self._leaves(plan, ends), once=True)
         return self._changes_of_groups(
-            known, ends, unchanged, partial(self._timed_plan, before=before, after=after)
+            stored, ends, unchanged, partial(self._timed_plan, before=before, after=after)
         )
 
     def _change_plan(self, query: BoundQuery, unchanged: frozenset[str]) -> Plan:
@@ -449,14 +452,18 @@ class Refreshing:
         return self.plans.changes(query, unchanged, contents=not self.table.frozen_where)
 
     def _changes_of_groups(
-        self, known: StoredGroups, ends: Ends, unchanged: frozenset[str], timed: Callable[[Plan], Plan]
+        self,
+        stored: StoredGroups,
+        ends: Ends,
+        unchanged: frozenset[str],
+        timed: Callable[[Plan], Plan],
     ) -> Relation:
         """Returns the changes of a table that is maintained from its own contents.
 
         Up to four queries, each over the results of those before: see `differentiate.stored_groups`.
         `timed`: gives plans over the sources the times of the interval.
         """
-        plan = timed(self.plans.net(known, unchanged))
+        plan = timed(self.plans.net(stored, unchanged))
         leaves = self._leaves(plan, ends)
         # At most as many groups changed as rows, so few changed rows give few groups.
         few = all(relation.local for relation in leaves.values())
@@ -469,20 +476,20 @@ class Refreshing:
             else self.store.current(self.table)
         )
         read = {NET_CHANGES: net, CONTENTS_AT_T0: self._scratch(contents)}
-        groups = self._scratch(self.store.compute(self.plans.groups(known), read, once=True, few=net.local))
+        groups = self._scratch(self.store.compute(self.plans.groups(stored), read, once=True, few=net.local))
         read = {GROUPS: groups}
-        again = known.has_extremum and self._any_again(known, groups)
+        again = stored.has_extremum and self._any_again(stored, groups)
         # Usually no group lost its extremum, and the rows of the sources at t1 are not read at all.
         if again:
-            known.record_again(self.plans.rules.met)
-            plan = timed(self.plans.group_parts(known))
+            stored.record_again(self.plans.rules.met)
+            plan = timed(self.plans.group_parts(stored))
             parts = {**self._leaves(plan, ends), **read}
             read[PARTS] = self._scratch(self.store.compute(plan, parts, once=True))
-        return self.store.compute(self.plans.group_changes(known, again=again), read, once=True)
+        return self.store.compute(self.plans.group_changes(stored, again=again), read, once=True)
 
-    def _any_again(self, known: StoredGroups, groups: Relation) -> bool:
+    def _any_again(self, stored: StoredGroups, groups: Relation) -> bool:
         """Tells whether a group must be computed anew."""
-        wanted = self.store.compute(self.plans.groups_again(known), {GROUPS: groups}, once=False)
+        wanted = self.store.compute(self.plans.groups_again(stored), {GROUPS: groups}, once=False)
         return bool(wanted.rows())
 
     def _leaves(self, plan: Plan, ends: Ends) -> dict[str, Relation]:
@@ -554,21 +561,25 @@ class Refreshing:
         leaves[leaf] = self._scratch(self.store.compute(plan, {rows_of(name, at): rows}, once=once))
 
     def _snapshot(self, name: str, version: int) -> Relation:
+        """Returns the rows of a source at a version, without row ids."""
         return self._scratch(self.store.snapshot(name, version, ids=False))
 
     def _commit(
         self, record: RefreshRecord, write: Callable[[DynamicTable, RefreshRecord], int]
     ) -> RefreshResult:
+        """Commits the refresh by `write`, which returns the version, and returns the result."""
         with self._timed("commit"):
             version = write(self.table, record)
         return RefreshResult(table=self.table.name, version=version, record=record)
 
     def _scratch(self, relation: Relation) -> Relation:
+        """Returns a relation that is released at the end of the refresh."""
         self.scratch.append(relation)
         return relation
 
     @contextmanager
     def _timed(self, phase: str) -> Iterator[None]:
+        """Opens a block whose duration is added to that of a phase."""
         start = time.perf_counter()
         try:
             yield

@@ -1,4 +1,4 @@
-"""A refresh of a table with a frozen part: what of the stored rows stays, and what of the changes is late."""
+"""A refresh of a table with a frozen part: which stored rows stay, and which changes come too late."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.store.port import Relation, Store
 
 FRESH, KEPT = "fresh", "kept"
+"""The names of two leaves: the rows that the query gives now, and the rows whose frozen ones stay."""
 
 
 def active_changes(part: FrozenPart, changes: Relation, store: Store) -> Relation:
@@ -34,10 +35,10 @@ def history_of(table: DynamicTable, store: Store, plans: Plans, *, first: bool) 
     if not table.backfill_from:
         return None
     source = store.definitions().get(table.backfill_from)
-    known = () if source is None or isinstance(source, View) else store.history(source).versions
-    if not known or source is None:
+    versions = () if source is None or isinstance(source, View) else store.history(source).versions
+    if not versions or source is None:
         raise StoreError(f"{table.backfill_from}, whose rows {table.name} begins with, is not there any more")
-    rows = store.snapshot(source.name, known[-1].version, ids=False)
+    rows = store.snapshot(source.name, versions[-1].version, ids=False)
     if not table.incremental:
         return rows
     plan = plans.of(identify, source.name, At.T1, table.columns, plans.rules.row_ids)
@@ -47,7 +48,10 @@ def history_of(table: DynamicTable, store: Store, plans: Plans, *, first: bool) 
 def with_history(
     part: FrozenPart, table: DynamicTable, fresh: Relation, kept: Relation | None, store: Store
 ) -> Relation:
-    """Returns the rows of the query that are not frozen, and those kept that are; all rows at first."""
+    """Returns the rows of `fresh` that are not frozen, and the rows of `kept` that are.
+
+    `fresh`: the rows of the query; all of them where `kept`, which `history_of` gives, is None.
+    """
     more = ((ROW_ID, STRING),) if table.incremental else ()
     plan: Plan = Leaf(FRESH, named((*table.columns, *more)))
     if kept is not None:

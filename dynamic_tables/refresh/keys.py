@@ -44,4 +44,5 @@ def ensure_unique(
 
 
 def _shown(names: list[str], row: tuple[object, ...]) -> str:
+    """Returns a row for a message, such as `(id = 1, name = 'a')`."""
     return "(" + ", ".join(f"{name} = {value!r}" for name, value in zip(names, row, strict=True)) + ")"

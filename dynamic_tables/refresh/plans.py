@@ -34,7 +34,7 @@ class Plans:
     """Plans by one set of rules.
 
     The same arguments get the same plan object. Nodes compare by identity, so a store can use the object as
-    the key of the SQL text, of the stages and of the results that it keeps.
+    the key of the SQL text, of the stages and of the results that it keeps. `made`: the plans so far.
     """
 
     rules: Rules
@@ -55,31 +55,31 @@ class Plans:
             self.groups_by_query[query] = stored_groups(query, self.rules)
         return self.groups_by_query[query]
 
-    def fresh_state(self, known: StoredGroups) -> Plan:
+    def fresh_state(self, stored: StoredGroups) -> Plan:
         """Returns the plan of a query's rows at t1 with every hidden column and `$ROW_ID`."""
-        return self._once(("fresh state", known), lambda: fresh_state_plan(known, self.rules))
+        return self._once(("fresh state", stored), lambda: fresh_state_plan(stored, self.rules))
 
-    def net(self, known: StoredGroups, unchanged: Collection[str] = ()) -> Plan:
+    def net(self, stored: StoredGroups, unchanged: Collection[str] = ()) -> Plan:
         """Returns the plan of what changed in each group; without terms of the sources `unchanged`."""
-        whole = self._once(("net", known), lambda: net_plan(known, self.rules))
-        return self._without(whole, unchanged, ("net", known))
+        whole = self._once(("net", stored), lambda: net_plan(stored, self.rules))
+        return self._without(whole, unchanged, ("net", stored))
 
-    def groups(self, known: StoredGroups) -> Plan:
+    def groups(self, stored: StoredGroups) -> Plan:
         """Returns the plan of the groups that changed, old and new."""
-        return self._once(("groups", known), lambda: group_plan(known, self.rules))
+        return self._once(("groups", stored), lambda: group_plan(stored, self.rules))
 
-    def groups_again(self, known: StoredGroups) -> Plan:
+    def groups_again(self, stored: StoredGroups) -> Plan:
         """Returns the plan of the groups that must be computed anew."""
-        return self._once(("groups again", known), lambda: group_again_plan(known, self.rules))
+        return self._once(("groups again", stored), lambda: group_again_plan(stored, self.rules))
 
-    def group_parts(self, known: StoredGroups) -> Plan:
+    def group_parts(self, stored: StoredGroups) -> Plan:
         """Returns the plan of the rows of the groups that must be computed anew."""
-        return self._once(("group parts", known), lambda: group_parts_plan(known, self.rules))
+        return self._once(("group parts", stored), lambda: group_parts_plan(stored, self.rules))
 
-    def group_changes(self, known: StoredGroups, *, again: bool) -> Plan:
+    def group_changes(self, stored: StoredGroups, *, again: bool) -> Plan:
         """Returns the plan of the changes, from the groups; `again`: some of them are computed anew."""
         return self._once(
-            ("group changes", known, again), lambda: group_change_plan(known, self.rules, again=again)
+            ("group changes", stored, again), lambda: group_change_plan(stored, self.rules, again=again)
         )
 
     def changes(self, query: BoundQuery, unchanged: Collection[str] = (), *, contents: bool = True) -> Plan:
@@ -116,6 +116,7 @@ class Plans:
         return self._once((*key, leaves), pruned)
 
     def _once(self, key: Hashable, make: Callable[[], Plan]) -> Plan:
+        """Returns the plan that is stored under a key; `make` builds it at the first call."""
         if key not in self.made:
             self.made[key] = make()
         return self.made[key]

@@ -15,6 +15,7 @@ from dynamic_tables.plan.nodes import DELETE, INSERT
 from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.store.port import Relation, Store
 
+# By the name of a validation in `differentiate.apply`: what a refresh says when it fails.
 MESSAGES = {
     DUPLICATED: "{rows} pairs of $ROW_ID and $ACTION occur more than once in the change set",
     ABSENT: "{rows} DELETEs of rows that are not in the table",
@@ -52,7 +53,7 @@ def read_validation(rows: Sequence[tuple[object, ...]]) -> Validated:
     (row,) = rows
     # Two sizes, and two columns for each validation: the length tells which of both plans it was.
     validations = (DUPLICATED, ABSENT, PRESENT)[: (len(row) - 2) // 2]
-    # Of no rows at all, SUM is NULL.
+    # Of no rows at all, SUM is NULL. A value of a row has the type `object`, which `int` does not accept.
     inserted, deleted, *counts = (int(str(count or 0)) for count in row[: 2 + len(validations)])
     violations = tuple(
         f"{MESSAGES[name].format(rows=count)} (for example {example})"

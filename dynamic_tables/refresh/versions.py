@@ -26,9 +26,9 @@ def resolve(history: SourceHistory, timestamp: int, table: str) -> SourceVersion
         exact = [version for version in history.versions if version.timestamp == timestamp]
         if exact:
             return exact[-1]
-        known = ", ".join(moment(version.timestamp) for version in history.versions[-3:]) or "none"
+        latest = ", ".join(moment(version.timestamp) for version in history.versions[-3:]) or "none"
         raise ValidationFailed(
-            table, timestamp, f"{history.name} has no version with this data timestamp (latest: {known})"
+            table, timestamp, f"{history.name} has no version with this data timestamp (latest: {latest})"
         )
     earlier = [version for version in history.versions if version.timestamp <= timestamp]
     if not earlier:

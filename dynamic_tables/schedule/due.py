@@ -48,6 +48,7 @@ class Due:
 
 
 NEW = TableState()
+"""The state of a table that was never refreshed."""
 
 
 def due(
@@ -68,6 +69,7 @@ def due(
 
 
 def _due(timetable: Timetable, unit: str, states: Mapping[str, TableState], now: int) -> Due | None:
+    """Returns the refreshes of one unit that are due; None if there are none."""
     members = timetable.units[unit]
     for member in members:
         state = states.get(member, NEW)
@@ -111,16 +113,17 @@ def _newest_time(
 def _due_at_one_time(
     timetable: Timetable, unit: str, group: RefreshGroup, states: Mapping[str, TableState], now: int
 ) -> Due | None:
+    """Returns the refreshes of a group with repeatable reads, all to one data timestamp; None: not due."""
     members = timetable.units[unit]
     period = timetable.periods.get(members[0])
     if period is None:
         return None
     tables = timetable.graph.tables
     outside = {up for member in members for up in tables[member].upstream if up in tables} - set(members)
-    known = [states.get(member, NEW) for member in members]
+    of_members = [states.get(member, NEW) for member in members]
     limit = timetable.rhythm.newest(period, now)
     seen = [_seen(up, states, {}) for up in sorted(outside)]
-    timestamp = _common(timetable, period, seen, _after(known), limit)
+    timestamp = _common(timetable, period, seen, _after(of_members), limit)
     if timestamp is None:
         return None
     return Due(unit, tuple((member, timestamp) for member in members), group)
@@ -147,6 +150,7 @@ def _before(state: TableState) -> int | None:
 
 
 def _seen(name: str, states: Mapping[str, TableState], planned: Mapping[str, int]) -> Sequence[int]:
+    """Returns the data timestamps at which a table can be read, with the one that `planned` has for it."""
     versions = states.get(name, NEW).versions
     return (*versions, planned[name]) if name in planned else versions
 

@@ -22,7 +22,11 @@ class Blame(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FailureRule:
-    """`threshold`: consecutive user errors that suspend a table. Waits of system errors in microseconds."""
+    """What an account does after failures. `threshold`: consecutive user errors that suspend a table.
+
+    `first_wait`: microseconds until a refresh is tried again after a system error; the wait doubles with each
+    further one, up to `longest_wait`.
+    """
 
     threshold: int = 5
     first_wait: int = SECOND
@@ -69,6 +73,7 @@ def standing(failures: Sequence[Failure], newest: int | None, rule: FailureRule)
         if each.fault is Blame.USER:
             break
         systems += 1
+    # Without the 60 the power would have as many bits as there were failures.
     wait = min(rule.first_wait * 2 ** min(systems - 1, 60), rule.longest_wait) if systems else 0
     return Standing(
         errors=len(users),

@@ -69,6 +69,7 @@ class Graph:
         return self._closure(name, lambda each: self.consumers[each])
 
     def _closure(self, name: str, step: Callable[[str], Iterable[str]]) -> frozenset[str]:
+        """Returns the dynamic tables that one or more calls of `step` lead to from a table."""
         found: set[str] = set()
         waiting = [name]
         while waiting:
@@ -83,6 +84,7 @@ class Graph:
 
         Tables are connected by what they read, base tables included.
         """
+        # Union-find: each name points to another one of its component, the root to itself.
         root: dict[str, str] = {}
 
         def find(name: str) -> str:
@@ -113,6 +115,7 @@ class Graph:
         return found
 
     def _sources(self, name: str) -> frozenset[str]:
+        """Returns all tables that a table reads, at any depth, base tables included."""
         above = {name, *self.above(name)}
         return frozenset(
             source for each in above for source in (*self.tables[each].upstream, *self.tables[each].bases)
@@ -132,6 +135,7 @@ class Graph:
         return all(each in behind for each in direct)
 
     def _reads(self, name: str, source: str) -> bool:
+        """Tells whether a table reads a source itself."""
         table = self.tables[name]
         return source in table.upstream or source in table.bases
 

@@ -28,8 +28,8 @@ class Isolation(Enum):
         try:
             return cls(isolation.lower())
         except ValueError:
-            known = ", ".join(one.value for one in cls)
-            raise DefinitionError(f"no isolation {isolation!r}; there are: {known}") from None
+            names = ", ".join(one.value for one in cls)
+            raise DefinitionError(f"no isolation {isolation!r}; there are: {names}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ def checked_group(
         raise DefinitionError(f"refresh group {name} has {len(members)} members; name at least two tables")
     for member in members:
         if member not in graph.tables:
-            known = ", ".join(graph.tables) or "none"
-            raise DefinitionError(f"refresh group {name}: no dynamic table {member}; there are: {known}")
+            tables = ", ".join(graph.tables) or "none"
+            raise DefinitionError(f"refresh group {name}: no dynamic table {member}; there are: {tables}")
         for other in groups.values():
             if member in other.members:
                 raise DefinitionError(

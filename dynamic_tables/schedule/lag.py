@@ -17,7 +17,10 @@ MINIMUM_LAG = 60 * SECOND
 """The least target lag of an account on real time, in microseconds (DVS paper, section 3.2)."""
 
 UNITS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
+"""The seconds of each unit in the text of a target lag, ascending."""
+
 TEXT = re.compile(r"\s*(\d+)\s+(second|minute|hour|day)s?\s*", re.IGNORECASE)
+"""The text of a target lag: a number and a unit."""
 
 Lag = int | str | timedelta | None
 """A target lag as users give it: microseconds, a text such as '5 minutes', a timedelta, or None."""

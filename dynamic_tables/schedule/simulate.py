@@ -53,7 +53,13 @@ class World:
 
 @dataclass(slots=True)
 class Simulation:
-    """A simulated account at one time. `now`: microseconds; `events` of the future, the nearest first."""
+    """A simulated account at one time. `now`: microseconds.
+
+    `events`: a heap of what will happen, the nearest first: time, number (`pushed` counts them, for events of
+    one time), unit, the refreshes that end then (None: the unit may try again), and when they started.
+    `running`: how many units are refreshed now. `waiting`: units to ask when a worker is free. `by_period`:
+    the units with a table of a period. `consumers`: by unit, the units that read one of its tables.
+    """
 
     timetable: Timetable
     world: World
@@ -107,6 +113,7 @@ class Simulation:
             self._begin(touched)
 
     def _begin(self, units: Iterable[str]) -> None:
+        """Starts what is due of some units and of those that wait, as far as there are workers."""
         self.waiting.update(dict.fromkeys(units))
         free = None if self.world.workers is None else self.world.workers - self.running
         if free is not None and free <= 0:
@@ -120,6 +127,7 @@ class Simulation:
             self._start(each)
 
     def _start(self, each: Due) -> None:
+        """Starts the refreshes of a unit, one after another; one whose result is stored takes no time."""
         end = self.now
         for table, timestamp in each.steps:
             state = self.states.get(table, NEW)
@@ -130,6 +138,7 @@ class Simulation:
         self._push(end, each.unit, each)
 
     def _push(self, time: int, unit: str, ended: Due | None) -> None:
+        """Adds an event of a unit at a time; see `events`."""
         self.pushed += 1
         heapq.heappush(self.events, (time, self.pushed, unit, ended, self.now))
 
@@ -154,16 +163,16 @@ class Simulation:
             versions = (*state.versions[-KEPT_PER_TABLE:], timestamp) if published else state.versions
             if own == timestamp:
                 self.failures.pop(table, None)
-            held = standing(self.failures.get(table, ()), own, self.world.rule)
+            after_failures = standing(self.failures.get(table, ()), own, self.world.rule)
             self.states[table] = TableState(
                 versions=versions,
                 own=own,
-                failed=held.failed,
-                suspended=state.suspended or held.suspended,
-                retry_at=held.retry_at,
+                failed=after_failures.failed,
+                suspended=state.suspended or after_failures.suspended,
+                retry_at=after_failures.retry_at,
             )
-            if held.retry_at is not None:
-                self._push(held.retry_at, each.unit, None)
+            if after_failures.retry_at is not None:
+                self._push(after_failures.retry_at, each.unit, None)
         return (each.unit, *self.consumers.get(each.unit, ()), *self.waiting)
 
 

@@ -80,12 +80,12 @@ def timetable(
     refreshed. It is not shorter than the periods of the tables that it reads; a table without a lag of its
     own has the shortest period of those that read it. If no period meets the lag, it is `rhythm.unit`.
     """
-    known = groups or {}
-    lags, together = effective_lags(graph, known), units(graph, known)
-    wanted = _wanted(graph, rhythm, lags, durations or {}, together, known)
+    grouping = groups or {}
+    lags, together = effective_lags(graph, grouping), units(graph, grouping)
+    wanted = _wanted(graph, rhythm, lags, durations or {}, together, grouping)
     periods: dict[str, int] = {}
     for unit, members in together.items():
-        repeatable = is_repeatable(unit, known)
+        repeatable = is_repeatable(unit, grouping)
         shared = least(wanted.get(member) for member in members) if repeatable else None
         for member in members:
             period = shared if shared is not None else wanted.get(member)
@@ -94,7 +94,7 @@ def timetable(
                 periods[member] = max((period, *above))
         if shared is not None:
             periods.update(dict.fromkeys(members, max(periods[member] for member in members)))
-    return Timetable(graph=graph, rhythm=rhythm, groups=known, periods=periods, lags=lags, units=together)
+    return Timetable(graph=graph, rhythm=rhythm, groups=grouping, periods=periods, lags=lags, units=together)
 
 
 def _wanted(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Settings", "open_session"]
 
 _OPENING = threading.Lock()
+"""Held while a session is opened, because a process can have only one JVM."""
 
 
 def open_session(
@@ -75,6 +76,7 @@ def open_session(
 def _first_session(
     app_name: str, settings: Settings, master: str, scratch: Path, *, s3: bool
 ) -> "SparkSession":
+    """Starts the JVM and returns its first session; see `open_session`."""
     from pyspark.sql import SparkSession
 
     (scratch / "tmp").mkdir(parents=True, exist_ok=True)
@@ -92,6 +94,7 @@ def _first_session(
 
 
 def _next_session(settings: Settings, master: str) -> "SparkSession":
+    """Returns a new session on the JVM that runs. Raises SessionError: another master, or no Delta."""
     from pyspark.sql import SparkSession
 
     session = SparkSession.builder.getOrCreate().newSession()
@@ -117,6 +120,7 @@ def _next_session(settings: Settings, master: str) -> "SparkSession":
 
 
 def _temporary_folder() -> Path:
+    """Creates a folder that is removed at the end of the process, and returns it."""
     folder = Path(tempfile.mkdtemp(prefix="dvs-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

@@ -14,10 +14,13 @@ from dynamic_tables.session.jars import DELTA
 from dynamic_tables.session.java import Java
 
 QUIET = ("-Xshare:auto", "-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
+"""Options of a JVM that uses or writes an archive: without a usable one it starts too, and prints nothing."""
+
 MAKING = "DVS_CLASS_ARCHIVE"
 """The variable that names the archive to write, in the process that makes one."""
 
 LIMIT_S = 300
+"""Seconds after which the program that writes the archive is ended."""
 
 WARM_UP = """
 import sys, tempfile

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 from dynamic_tables.errors import SessionError
 
 DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
+"""Delta for Spark 4.2 and Scala 2.13, as a Maven coordinate: group, artifact and version."""
+
 S3A = "org.apache.hadoop:hadoop-aws:3.5.0"
 """Hadoop's client of S3, in the version of Spark's Hadoop."""
 
@@ -43,6 +45,7 @@ REMEDY = (
     "(https_proxy is honoured), or point DVS_CACHE at a cache folder copied from another machine."
 )
 _TRIED = re.compile(r"https?://([^/\s]+)/")
+"""Finds in Ivy's log the hosts that it asked for the jars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class JarCache:
 
     @property
     def _manifest(self) -> Path:
+        """The file with the sizes of the jars in bytes, by name."""
         return self.folder / "manifest.json"
 
     def jars(self) -> tuple[Path, ...] | None:

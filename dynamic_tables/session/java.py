@@ -9,12 +9,15 @@ from pathlib import Path
 from dynamic_tables.errors import SessionError
 
 SUPPORTED = (17, 21)
+"""The feature releases of Java that may start Spark."""
+
 JVM_ROOTS = (Path("/usr/lib/jvm"),)
 REMEDY = (
     "Install one (`apt-get install openjdk-17-jre-headless`, or openjdk-21-jre-headless where that is what "
     "the release has) or point at one (`export JAVA_HOME=<its folder>`)."
 )
 _ANSWER_S = 30
+"""Seconds that a candidate has to say which Java it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,5 +96,6 @@ def find_java(env: Mapping[str, str], *, jvm_roots: Sequence[Path] = JVM_ROOTS) 
 
 
 def _properties(shown: str) -> dict[str, str]:
+    """Returns the properties in what Java prints: lines such as `java.home = /usr/lib/jvm/...`."""
     pairs = (line.partition(" = ") for line in shown.splitlines())
     return {name.strip(): value.strip() for name, equals, value in pairs if equals}

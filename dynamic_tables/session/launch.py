@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 LOG_NAME = "spark.log"
+"""The file in `scratch` to which the JVM's stderr goes."""
+
 _LOGGING = Path(__file__).with_name("log4j2.properties")
+"""The configuration of the JVM's log: errors only."""
 
 
 def launch_conf(
@@ -172,6 +175,7 @@ def _resolve(cache: JarCache, java: Java, env: Mapping[str, str], coordinate: st
 
 
 def _did_not_start(java: Java, log: str) -> SessionError:
+    """Returns the error of a JVM that ended at once, with the first line of its log that names an error."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     message = next(
         (line for line in lines if "Exception" in line or "rror" in line), (lines or ["no output"])[-1]
@@ -185,7 +189,7 @@ def _did_not_start(java: Java, log: str) -> SessionError:
 
 @contextmanager
 def _environment(changes: Mapping[str, str]) -> Iterator[None]:
-    """Changes `os.environ` for the block, because the launcher of pyspark reads it there."""
+    """Opens a block in which `os.environ` has `changes`, because the launcher of pyspark reads it there."""
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
     try:
@@ -200,7 +204,10 @@ def _environment(changes: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Locks a folder against other processes; the lock ends with the process at the latest."""
+    """Opens a block in which a folder is locked against other processes; a lock ends with its process.
+
+    Raises SessionError: the folder cannot be written.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / ".lock").open("w")

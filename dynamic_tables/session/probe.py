@@ -53,5 +53,6 @@ def commit_and_read(session: "SparkSession", folder: Path) -> DeltaProbe:
 
 
 def _rows(session: "SparkSession", table: str) -> dict[int, tuple[str, int]]:
+    """Returns the rows of the table by key, as (value, row id)."""
     rows = session.sql(f"SELECT k, v, _metadata.row_id AS id FROM {table}").collect()
     return {row["k"]: (row["v"], row["id"]) for row in rows}

@@ -39,6 +39,7 @@ DELTA_SESSION: Mapping[str, str] = {
 }
 """The settings of every session, whatever its preset."""
 
+# Of TUNED and LASTING; `Settings` says what they are for.
 _TUNED: Mapping[str, str] = {
     # Each query text is new, so compiled code would be used once: interpreting is 1.8 times faster.
     "spark.sql.codegen.wholeStage": "false",

@@ -19,6 +19,8 @@ USERS = frozenset({"07", "0A", "21", "22", "23", "42", "46"})
 """Classes of SQLSTATE that say that the query, or the data it meets, is wrong; 22 is an error in the data."""
 
 STATE = re.compile(r"SQLSTATE: (\w{5})")
+"""Finds the SQLSTATE in a message of Spark: five characters, of which two are the class."""
+
 RAISED = "PythonException: "
 """How Spark names what a function in Python has raised."""
 
@@ -62,6 +64,7 @@ def blame_of(error: BaseException) -> Blame:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yields an error, the error that caused it, and so on."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause

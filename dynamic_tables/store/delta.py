@@ -213,10 +213,11 @@ class DeltaStore:
         return self._named_anew(self.folder.rename(name, other))
 
     def identity(self, name: str) -> str:
-        """Returns what tells the table or view of a name from all others; empty if there is none."""
+        """Returns the id of the table or view of a name, which no other one has; empty if there is none."""
         return self.folder.identity(name)
 
     def _named_anew(self, definition: Definition) -> Definition:
+        """Forgets what was read under the name that `definition` has now got; returns the definition."""
         self.commits.seen.pop(definition.name, None)
         self.versions.forget(definition.name)
         if isinstance(definition, BaseTable):
@@ -259,7 +260,7 @@ class DeltaStore:
             return in_session(self.versions.frame(definition, version, shown), self.caller)
 
     def reach(self, timestamp: int) -> None:
-        """Makes `history` return what base tables were at a data timestamp, however long ago."""
+        """Makes `history` return the versions of base tables back to a data timestamp, however long ago."""
         self.time.reach(timestamp)
 
     def write_frame(self, name: str, frame: DataFrame, mode: str) -> int:
@@ -286,22 +287,25 @@ class DeltaStore:
         return self.transactions.end_unfinished(keep=keep)
 
     def _ticked(self) -> Start:
+        """Returns the versions of base tables at the last tick of the ledger, read anew."""
         self.ledger.poll()
         return self.ledger.vector
 
     def _base_logs(self) -> Mapping[str, TableLog]:
+        """Returns the logs of the base tables by name, without tables that are gone or cannot be read."""
         logs: dict[str, TableLog] = {}
-        known = self.folder.definitions()
-        for name in known.base_tables:
+        definitions = self.folder.definitions()
+        for name in definitions.base_tables:
             # Another process may have dropped the table. What lies at the place of an attached table may have
             # become another table, or none.
             with suppress(CorruptTable, KeyError):
-                base = known[name]
+                base = definitions[name]
                 if isinstance(base, BaseTable):
                     logs[name] = (self.folder.polled if base.path else self.folder.log)(name)
         return logs
 
     def _replace(self, statement: Statement) -> None:
+        """Runs a REPLACE TABLE: the table keeps its place and its properties, and gets other columns."""
         assert statement.columns is not None
         # REPLACE drops properties that are not given. The names of the hidden row-id columns are left out,
         # because the new table gets its own.
@@ -382,7 +386,7 @@ class DeltaStore:
         return self.versions.snapshot(replace(table, columns=table.stored), version, table.incremental)
 
     def current_rows(self, table: DynamicTable, row_ids: Sequence[str]) -> Relation:
-        """Returns, of the rows as `current` gives them, those with some ids; all if that is cheaper."""
+        """Returns the rows of `current` that have one of the ids; all its rows if that is cheaper."""
         with store_errors(table.name):
             chosen = self.versions.chosen(replace(table, columns=table.stored), row_ids)
         return self.current(table) if chosen is None else chosen

@@ -63,10 +63,12 @@ def _keeps_digits(given: Type | None, stored: Type) -> bool:
 
 
 def _by_name(columns: Columns) -> Mapping[str, Type]:
+    """Returns the types of columns by name in lower case, as Spark compares names."""
     return {name.lower(): type_ for name, type_ in columns}
 
 
 def _other_type(name: str, column: str, found: str, type_: Type) -> StoreError:
+    """Returns the error of a value of type `found` for a column of type `type_`."""
     return StoreError(
         f"{name}: column {column} is of type {type_}, and a row for it has a value of type {found}; nothing "
         f'was written. `account.reinitialize("{name}")` writes the table anew'

@@ -24,7 +24,7 @@ class Relation(Protocol):
 
     @property
     def local(self) -> bool:
-        """Whether the rows are few and at hand, so that `rows` runs no query."""
+        """Whether the rows are few and already in this process, so that `rows` runs no query."""
 
     def rows(self) -> Sequence[tuple[object, ...]]:
         """Returns all rows, in no particular order; values in the order of the columns."""
@@ -56,7 +56,7 @@ class Touched:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much of a table commits touched: rows that were taken out or put in, and rows of the table.
+    """How much of a table commits touched. `touched`: rows taken out or put in. `total`: rows of the table.
 
     An updated row counts twice, for its old and its new image.
     """
@@ -116,7 +116,7 @@ class Store(Protocol):
         """Adds an empty, uninitialized dynamic table. Raises DefinitionError if it cannot be stored."""
 
     def drop(self, definition: Definition, *, for_good: bool = False) -> None:
-        """Removes a table or view; `for_good`: it cannot be restored, and what can be stays so."""
+        """Removes a table or view; `for_good`: it cannot be restored, but one dropped before it still can."""
 
     def redefine(self, definition: Definition) -> None:
         """Writes another definition of a view or dynamic table; its rows stay until the next refresh."""
@@ -166,7 +166,7 @@ class Store(Protocol):
         """
 
     def current_rows(self, table: DynamicTable, row_ids: Sequence[str]) -> Relation:
-        """Returns, of the stored contents as `current` gives them, the rows with some ids, or more rows."""
+        """Returns the rows of `current` that have one of the ids, and possibly more of its rows."""
 
     def compute(
         self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool, few: bool = False
@@ -184,10 +184,13 @@ class Store(Protocol):
         """
 
     def folded(self, table: DynamicTable, changes: Relation) -> Relation | None:
-        """Returns what the plan `apply.fold` gives, without a query; None where it needs one."""
+        """Returns the result of the plan `apply.fold`, computed without a query; None where it needs one."""
 
     def merge(self, table: DynamicTable, folded: Relation, apply: Plan, record: RefreshRecord) -> int:
-        """Commits a folded change set with its record and returns the version; `apply` is the result."""
+        """Commits a folded change set with its record, and returns the version.
+
+        `apply`: the plan of the new contents, for a store that computes them.
+        """
 
     def overwrite(self, table: DynamicTable, contents: Relation, record: RefreshRecord) -> int:
         """Commits new contents with their record as one version, and returns the version."""
@@ -231,7 +234,7 @@ class NamingStore(Store, Protocol):
         """Gives a table or view another name that is free; returns its definition."""
 
     def identity(self, name: str) -> str:
-        """Returns what tells the table or view of a name from all others; empty if there is none."""
+        """Returns the id of the table or view of a name, which no other one has; empty if there is none."""
 
 
 @runtime_checkable
@@ -263,7 +266,7 @@ class FrameStore(WritableStore, NamingStore, Protocol):
         """Appends the rows of a data frame to a base table, or replaces all rows; returns the version."""
 
     def reach(self, timestamp: int) -> None:
-        """Makes `history` return what base tables were at a data timestamp, however long ago."""
+        """Makes `history` return the versions of base tables back to a data timestamp, however long ago."""
 
     def newest(self, name: str) -> int:
         """Returns the newest version of a table."""

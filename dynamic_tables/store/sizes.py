@@ -47,4 +47,4 @@ class Sizes:
 
 
 SIZES = Sizes()
-"""The sizes of every account that nobody gives others."""
+"""The default sizes."""

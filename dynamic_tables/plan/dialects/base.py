@@ -1,4 +1,4 @@
-"""What differs between SQL dialects below the level of operators."""
+"""The differences between SQL dialects below the level of operators: types, quoting, literals, functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dynamic_tables.plan.types import Kind, Type
 
 @dataclass(frozen=True, slots=True)
 class Exploded:
-    """What explodes arrays in one dialect: items of a SELECT, and what follows its FROM item."""
+    """The SQL that explodes arrays in one dialect: items of a SELECT, and the text behind its FROM item."""
 
     items: str
     view: str = ""

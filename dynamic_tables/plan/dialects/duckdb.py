@@ -10,6 +10,7 @@ from dynamic_tables.plan.types import INT, MAX_PRECISION, Kind, Type
 
 
 def _aggregate_text(aggregate: Agg, plain: str, args: Sequence[str], over: str) -> str:
+    """Returns the text of an aggregate, in the type that Spark gives it. `over`: its window, or empty."""
     if aggregate.name == "AVG" and aggregate.arg is not None and aggregate.type.kind is Kind.DECIMAL:
         return _decimal_average(aggregate.arg.type, aggregate.type, aggregate.distinct, args[0], over)
     if aggregate.name in STATISTICS:
@@ -48,6 +49,7 @@ def _decimal_average(of: Type, result: Type, distinct: bool, arg: str, over: str
 
 
 def _exploded(array: str, outer: bool, position: str, value: str) -> Exploded:
+    """Returns the texts that give a row for each element of an array, with its position."""
     # Two lists in one SELECT are taken element by element; both have the same length here.
     places = f"range(len({array}))"
     if outer:

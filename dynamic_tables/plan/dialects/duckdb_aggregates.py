@@ -11,10 +11,12 @@ Form = Callable[[Agg, str, Sequence[str]], str]
 
 
 def _each(aggregate: Agg) -> str:
+    """Returns DISTINCT for an aggregate of different values, else an empty text."""
     return "DISTINCT " if aggregate.distinct else ""
 
 
 def _is_down(aggregate: Agg) -> bool:
+    """Tells whether the last of the further arguments says that the order is descending."""
     return isinstance(aggregate.extra[-1], Lit) and bool(aggregate.extra[-1].value)
 
 

@@ -32,15 +32,18 @@ def _whole_average(aggregate: Agg, plain: str, arg: str, over: str) -> str:
 
 
 def _each(aggregate: Agg) -> str:
+    """Returns DISTINCT for an aggregate of different values, else an empty text."""
     return "DISTINCT " if aggregate.distinct else ""
 
 
 def _sorted_list(aggregate: Agg, args: Sequence[str]) -> str:
+    """Returns the text of COLLECT_LIST or COLLECT_SET, sorted: Spark gives the values in any order."""
     value, ascending = args
     return f"sort_array({aggregate.name}({_each(aggregate)}{value}), {ascending})"
 
 
 def _listagg(aggregate: Agg, args: Sequence[str]) -> str:
+    """Returns the text of LISTAGG, in the order of its values."""
     value, separator, _ = args
     return (
         f"LISTAGG({_each(aggregate)}{value}, {separator}) WITHIN GROUP (ORDER BY {value}{_down(aggregate)})"
@@ -48,6 +51,7 @@ def _listagg(aggregate: Agg, args: Sequence[str]) -> str:
 
 
 def _percentile(aggregate: Agg, args: Sequence[str]) -> str:
+    """Returns the text of a percentile; only PERCENTILE_CONT can be descending."""
     value, fraction, _ = args
     if not _down(aggregate):
         return f"PERCENTILE({_each(aggregate)}{value}, {fraction})"
@@ -60,6 +64,7 @@ def _down(aggregate: Agg) -> str:
 
 
 def _by_struct(aggregate: Agg, args: Sequence[str]) -> str:
+    """Returns the text of MAX_BY or MIN_BY over several keys, which are one struct in Spark."""
     value, condition, *fields = args
     order = f"struct({', '.join(fields)})"
     if condition != "TRUE":
@@ -82,6 +87,7 @@ def _window_text(name: str, args: str, over: str, ignores_nulls: bool, _: Type) 
 
 
 def _exploded(array: str, outer: bool, position: str, value: str) -> Exploded:
+    """Returns the texts that give a row for each element of an array, with its position."""
     words = "LATERAL VIEW OUTER" if outer else "LATERAL VIEW"
     view = f" {words} posexplode({array}) `$elements` AS {position}, {value}"
     return Exploded(f"{position}, {value}", view)

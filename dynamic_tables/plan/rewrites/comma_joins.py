@@ -60,12 +60,12 @@ def _below(plan: Explode, where: Expr) -> tuple[Plan, Expr | None]:
 
     A condition that reads an element of the array must stay above.
     """
-    known = {column.name for column in columns(plan.child)}
+    available = {column.name for column in columns(plan.child)}
     own: list[Expr] = []
     others: list[Expr] = []
     for condition in conjuncts(where):
         read = {part.name for part in walk(condition) if isinstance(part, Col)}
-        (own if read <= known else others).append(condition)
+        (own if read <= available else others).append(condition)
     if own:
         child, left = connected(plan.child, conjunction(own))
         plan = replace(plan, child=child if left is None else Filter(child, left))

@@ -32,12 +32,16 @@ def without_empty(plan: nodes.Plan, leaves: Collection[str]) -> nodes.Plan | Non
 
 @dataclass(slots=True)
 class _Pruning:
-    """By `id` of a node: what is left of it, or None if it gives no rows."""
+    """The pruning of one plan.
+
+    `empty`: the leaves without rows. `known`: by `id` of a node what is left of it; None: it gives no rows.
+    """
 
     empty: frozenset[str]
     known: dict[int, nodes.Plan | None] = field(default_factory=dict)
 
     def pruned(self, plan: nodes.Plan) -> nodes.Plan | None:
+        """Returns what is left of a node, which is computed once; None: it gives no rows."""
         if id(plan) not in self.known:
             never = isinstance(plan, nodes.Filter) and plan.predicate == FALSE
             self.known[id(plan)] = None if never else self._node(plan)
@@ -84,6 +88,7 @@ class _Pruning:
                 assert_never(plan)
 
     def _semi_join(self, plan: nodes.SemiJoin) -> nodes.Plan | None:
+        """Returns what is left of a semi or anti join; an anti join with nothing keeps all left rows."""
         left, right = self.pruned(plan.left), self.pruned(plan.right)
         if left is None or (right is None and not plan.anti):
             return None
@@ -106,6 +111,7 @@ class _Pruning:
         )
 
     def _union_all(self, plan: nodes.UnionAll) -> nodes.Plan | None:
+        """Returns the union of the branches that may have rows; None: no branch may."""
         branches = [branch for branch in map(self.pruned, plan.branches) if branch is not None]
         if not branches:
             return None

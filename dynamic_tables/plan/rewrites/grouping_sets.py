@@ -21,7 +21,10 @@ MOST_SETS = 64
 """Most grouping sets of a query: each is a grouping of its own in every refresh."""
 
 Set = list[exp.Expr]
+"""The keys of one grouping set."""
+
 Named = Sequence[tuple[str, Expr]]
+"""Expressions with their names."""
 
 
 def sets_of(group: exp.Expr) -> list[Set] | None:
@@ -60,6 +63,7 @@ def keys_as_written(group: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _flat(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yields the keys in one element of a GROUP BY, at any depth."""
     if is_list_of_sets(node) or isinstance(node, exp.Tuple):
         for each in node.expressions:
             yield from _flat(each)
@@ -73,6 +77,7 @@ def is_list_of_sets(node: exp.Expr) -> bool:
 
 
 def _alternatives(node: exp.Expr) -> list[Set]:
+    """Returns the sets that one element of a GROUP BY stands for; a plain key is one set."""
     match node:
         case exp.Rollup():
             return _rollup([_unit(each) for each in node.expressions])
@@ -133,19 +138,20 @@ def union_of_sets(
 ) -> Plan:
     """Returns one grouping for each set, given by places in `keys`, under the same columns.
 
+    `groupings`: the calls of GROUPING and GROUPING_ID. `fresh`: returns a name that the plan does not have.
     Raises DefinitionError: GROUPING of what is no key.
     """
     branches = []
     for present in sets:
-        known = {place: (fresh(keys[place][0]), keys[place][1]) for place in present}
+        key_of = {place: (fresh(keys[place][0]), keys[place][1]) for place in present}
         counted = [(fresh(name), agg) for name, agg in aggregates]
         # In Spark the set of no keys has no row over no rows, unless it is the only one. A constant key makes
         # it a grouping with keys, which has no row then.
         all_rows = [] if present or len(sets) == 1 else [(fresh("all"), Lit(0, INT))]
-        grouped = Aggregate(child, (*known.values(), *all_rows), tuple(counted))
+        grouped = Aggregate(child, (*key_of.values(), *all_rows), tuple(counted))
         items: list[tuple[str, Expr]] = []
         for place, (name, key) in enumerate(keys):
-            items.append((name, Col(known[place][0], key.type) if place in known else Lit(None, key.type)))
+            items.append((name, Col(key_of[place][0], key.type) if place in key_of else Lit(None, key.type)))
         for (name, agg), (inner, _) in zip(aggregates, counted, strict=True):
             items.append((name, Col(inner, agg.type)))
         exprs = [key for _, key in keys]

@@ -22,7 +22,7 @@ NO_VARIANTS = "Spark does not compare VARIANTs, and the engine compares only who
 
 
 def incomparable(query: nodes.BoundQuery) -> UnsupportedError | None:
-    """Returns what is compared where the changes of a query are computed, and cannot be; None: nothing."""
+    """Returns what its changes would compare although Spark cannot; None: there is no such thing."""
     for node in nodes.walk(query.plan):
         for value in _compared(node):
             if holds_map(value.type):

@@ -63,6 +63,8 @@ def _reduced(plan: nodes.Plan, keys: _Keys) -> nodes.Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
+    """The values in the leaves with few rows. `few`: the names of these leaves. `of_leaf`: reads values."""
+
     few: frozenset[str]
     of_leaf: KeysOf
 
@@ -104,8 +106,8 @@ class _Keys:
                 return None if values is None or True in values else self._bound(other, many, few)
             case Fn("or", (left, right), _):
                 sides = [self._bound(side, many, few) for side in (left, right)]
-                known = [side for side in sides if side is not None]
-                return boolean("or", *known) if len(known) == len(sides) else None
+                bounds = [side for side in sides if side is not None]
+                return boolean("or", *bounds) if len(bounds) == len(sides) else None
             case Fn("<=" | ">=" as sign, (Col() as mine, Col() as other), _) if mine.type == other.type:
                 if not (_has(many, mine.name) and _has(few, other.name)):
                     return None
@@ -155,8 +157,8 @@ class _Keys:
                 return self.of(left if _has(left, name) else right, name)
             case nodes.UnionAll(branches):
                 parts = [self.of(branch, name) for branch in branches]
-                known = [part for part in parts if part is not None]
-                return set().union(*known) if len(known) == len(parts) else None
+                sets = [part for part in parts if part is not None]
+                return set().union(*sets) if len(sets) == len(parts) else None
             case _:
                 return None
 
@@ -173,6 +175,7 @@ class _Keys:
 
 
 def _has(plan: nodes.Plan, name: str) -> bool:
+    """Tells whether a plan has a column of a name."""
     return any(column.name == name for column in nodes.columns(plan))
 
 
@@ -193,14 +196,14 @@ def _equal_columns(on: Expr, many: nodes.Plan, few: nodes.Plan) -> Iterator[tupl
 
 def _among(column: Col, values: Collection[Scalar], *, null_safe: bool) -> Expr:
     """Returns the condition that a column has one of some values, or lies between their bounds."""
-    known = [value for value in values if value is not None]
-    if not known:
+    present = [value for value in values if value is not None]
+    if not present:
         return boolean("is null", column) if null_safe and None in values else Lit(False, BOOLEAN)
-    if len(known) <= MOST_LISTED:
-        listed = sorted(known, key=repr)
+    if len(present) <= MOST_LISTED:
+        listed = sorted(present, key=repr)
         among = boolean(IN, column, *(Lit(value, column.type) for value in listed))
     else:
         # The values are of one type, which has an order.
-        least, greatest = min(known), max(known)
+        least, greatest = min(present), max(present)
         among = boolean("between", column, Lit(least, column.type), Lit(greatest, column.type))
     return boolean("or", among, boolean("is null", column)) if null_safe and None in values else among

@@ -84,18 +84,21 @@ def pushed(plan: Plan, met: Met = unrecorded) -> Plan:
     done: dict[int, Plan] = {}
     shared: set[int] = set()
     for node in children_first(plan):
-        made = rebuilt(node, tuple(done[id(child)] for child in children(node)))
-        if isinstance(made, Filter):
-            made = _Pushing(shared, met).filtered(made.child, list(conjuncts(made.predicate)))
-        done[id(node)] = made
+        result = rebuilt(node, tuple(done[id(child)] for child in children(node)))
+        if isinstance(result, Filter):
+            result = _Pushing(shared, met).filtered(result.child, list(conjuncts(result.predicate)))
+        done[id(node)] = result
         if uses[id(node)] > 1:
-            shared.add(id(made))
+            shared.add(id(result))
     return done[id(plan)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Pushing:
-    """`shared`: the identities of nodes that have several readers. `met`: is told where conditions move."""
+    """Pushes conditions down one plan.
+
+    `shared`: the identities of nodes that have several readers. `met`: receives the branch of each move.
+    """
 
     shared: set[int]
     met: Met
@@ -108,11 +111,11 @@ class _Pushing:
             left += conjuncts(plan.predicate)
             plan = plan.child
         for condition in conditions:
-            known = _constant(condition)
+            truth = _constant(condition)
             # `'a' = 'b'` appears where a column is replaced by its constant, as in a UNION ALL of branches
             # that each say what they are. A branch that no row can pass is left out of the plan.
-            if known is not None:
-                left += [] if known else [FALSE]
+            if truth is not None:
+                left += [] if truth else [FALSE]
                 continue
             movable = is_safe(condition) and id(plan) not in self.shared
             below = self._below(plan, condition) if movable else None
@@ -127,6 +130,7 @@ class _Pushing:
         return Filter(plan, conjunction(left)) if left else plan
 
     def _record(self, plan: Plan) -> None:
+        """Records that a condition moves below an operator."""
         branch = PUSHED_BELOW.get(type(plan))
         if branch is not None:
             self.met(branch)
@@ -161,6 +165,7 @@ class _Pushing:
     def _below_items(
         self, plan: Project | Aggregate, child: Plan, items: Mapping[str, Expr], condition: Expr
     ) -> Plan | None:
+        """Returns a plan with a condition below its items; None if it must stand above."""
         # The condition reads outputs; below, each is replaced by its expression, which may be unsafe.
         over = replace_columns(condition, lambda column: items[column.name])
         return replace(plan, child=self.filtered(child, [over])) if is_safe(over) else None

@@ -71,13 +71,13 @@ def _cut(plan: nodes.Plan, wanted: Callable[[nodes.Plan, int], bool], name: str)
     done: dict[int, nodes.Plan] = {}
     written: dict[int, int] = {}
     for node in nodes.children_first(plan):
-        made = nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node)))
+        part = nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node)))
         written[id(node)] = 1 + sum(written[id(child)] for child in nodes.children(node))
         if uses[id(node)] > 1 and wanted(node, written[id(node)]):
-            steps.append((f"{name} {len(steps)}", made))
-            made = nodes.Leaf(steps[-1][0], tuple((column.name, column) for column in nodes.columns(node)))
+            steps.append((f"{name} {len(steps)}", part))
+            part = nodes.Leaf(steps[-1][0], tuple((column.name, column) for column in nodes.columns(node)))
             written[id(node)] = 1
-        done[id(node)] = made
+        done[id(node)] = part
     return Stages(tuple(steps), done[id(plan)])
 
 
@@ -111,7 +111,7 @@ class _Sizes:
         return self.known[id(plan)]
 
     def _few(self, plan: nodes.Plan) -> bool:
-        """Tells it for one node, whose children are known already."""
+        """Tells whether one node, whose children are in `known` already, likely has few rows."""
         below = [self.known[id(child)] for child in nodes.children(plan)]
         match plan:
             case nodes.Leaf(name, _):
@@ -159,6 +159,7 @@ class _Reduction:
         return done[id(plan)]
 
     def _reduced(self, plan: nodes.Plan, sizes: _Sizes) -> nodes.Plan:
+        """Returns a node with its side of many rows reduced, if it is a join of few rows with many."""
         match plan:
             case nodes.Join(nodes.JoinKind.LEFT, left, right, on) if (
                 on and sizes.few(left) and not sizes.few(right)

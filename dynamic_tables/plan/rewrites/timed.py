@@ -24,15 +24,15 @@ def lifted(plan: nodes.Plan) -> nodes.Plan:
     """Returns a plan in which ON of an inner join has no condition on the current time: WHERE has it."""
     done: dict[int, nodes.Plan] = {}
     for node in nodes.children_first(plan):
-        made = nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node)))
-        if isinstance(made, nodes.Join) and made.kind is nodes.JoinKind.INNER and made.on is not None:
-            timed = [each for each in conjuncts(made.on) if holds_time(each)]
-            rest = [each for each in conjuncts(made.on) if not holds_time(each)]
+        result = nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node)))
+        if isinstance(result, nodes.Join) and result.kind is nodes.JoinKind.INNER and result.on is not None:
+            timed = [each for each in conjuncts(result.on) if holds_time(each)]
+            rest = [each for each in conjuncts(result.on) if not holds_time(each)]
             if timed:
                 kind = nodes.JoinKind.INNER if rest else nodes.JoinKind.CROSS
                 on = conjunction(rest) if rest else None
-                made = nodes.Filter(replace(made, kind=kind, on=on), conjunction(timed))
-        done[id(node)] = made
+                result = nodes.Filter(replace(result, kind=kind, on=on), conjunction(timed))
+        done[id(node)] = result
     return done[id(plan)]
 
 
@@ -46,14 +46,14 @@ def with_time_columns(plan: nodes.Plan, fresh: Callable[[str], str]) -> tuple[no
     done: dict[int, nodes.Plan] = {}
     reason = ""
     for node in nodes.children_first(plan):
-        made = nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node)))
+        result = nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node)))
         timed = any(map(holds_time, expressions(node)))
-        if timed and isinstance(made, nodes.Filter | nodes.Join | nodes.SemiJoin | nodes.Mark):
-            made, left = _conditioned(made, fresh)
+        if timed and isinstance(result, nodes.Filter | nodes.Join | nodes.SemiJoin | nodes.Mark):
+            result, left = _conditioned(result, fresh)
             reason = reason or (BOTH_SIDES if left else "")
         elif timed:
             reason = reason or ELSEWHERE
-        done[id(node)] = made
+        done[id(node)] = result
     return done[id(plan)], reason
 
 
@@ -65,9 +65,9 @@ def _conditioned(
     marking = _Marking([*nodes.children(plan)], fresh)
     # First the conditions, which give the sides their columns.
     conditioned = with_own(plan, marking.condition)
-    made = nodes.rebuilt(conditioned, marking.sides)
-    left = any(map(holds_time, expressions(made)))
-    return nodes.Project(made, tuple((column.name, column) for column in shown)), left
+    result = nodes.rebuilt(conditioned, marking.sides)
+    left = any(map(holds_time, expressions(result)))
+    return nodes.Project(result, tuple((column.name, column) for column in shown)), left
 
 
 @dataclass(slots=True)
@@ -94,6 +94,7 @@ class _Marking:
         return replace(expr, args=tuple(map(self.condition, expr.args))) if isinstance(expr, Fn) else expr
 
     def _side(self, expr: Expr) -> int | None:
+        """Returns the place of the first side that has all columns of an expression; None: none has."""
         read = {part.name for part in parts_of(expr) if isinstance(part, Col)}
         for place, side in enumerate(self.sides):
             if read <= {column.name for column in nodes.columns(side)}:
@@ -111,8 +112,8 @@ def _marked(plan: nodes.Plan, name: str, condition: Expr) -> nodes.Plan:
         read = {part.name for part in parts_of(condition) if isinstance(part, Col)}
         if not read & set(own):
             child = nodes.children(plan)[0]
-            made = nodes.rebuilt(plan, (_marked(child, name, condition),))
-            return _passing(made, name) if isinstance(made, nodes.Project) else made
+            result = nodes.rebuilt(plan, (_marked(child, name, condition),))
+            return _passing(result, name) if isinstance(result, nodes.Project) else result
     return nodes.Project(
         plan, (*((column.name, column) for column in nodes.columns(plan)), (name, condition))
     )
@@ -131,4 +132,5 @@ def _added(plan: nodes.Plan) -> Sequence[str] | None:
 
 
 def _passing(plan: nodes.Project, name: str) -> nodes.Project:
+    """Returns a projection that also passes on a column of its child."""
     return replace(plan, items=(*plan.items, (name, Col(name, BOOLEAN))))

@@ -1,4 +1,4 @@
-"""Whether some columns order the rows of a plan totally.
+"""Proofs that some columns order the rows of a plan totally.
 
 ROW_NUMBER, LAG and frames of ROWS depend on which of two tied rows comes first. Their result is determined if
 no two rows tie (`are_one`: the columns hold a key), or if rows that tie are equal in all columns that are
@@ -61,4 +61,5 @@ def _below(items: tuple[tuple[str, Expr], ...], known: Known) -> Known:
 
 
 def _reads(expr: Expr) -> Known:
+    """Returns the names of the columns that an expression reads."""
     return frozenset(part.name for part in walk(expr) if isinstance(part, Col))

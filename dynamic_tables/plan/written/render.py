@@ -55,10 +55,12 @@ def render(plan: nodes.Plan, dialect: Dialect, leaves: Mapping[str, str] | None 
 
 
 def _has_columns(expr: Expr) -> bool:
+    """Tells whether an expression reads a column."""
     return any(isinstance(part, Col) for part in walk_expression(expr))
 
 
 def _is_leaf(plan: nodes.Plan) -> bool:
+    """Tells whether a plan is a relation whose columns keep their names, so that FROM can name it."""
     return isinstance(plan, nodes.Leaf | nodes.Scan) and all(
         name == column.name for name, column in plan.columns
     )
@@ -66,6 +68,12 @@ def _is_leaf(plan: nodes.Plan) -> bool:
 
 @dataclass(slots=True)
 class _Renderer:
+    """The rendering of one plan.
+
+    `uses`: by `id` of a node how many readers it has. `leaves`: as for `render`. `steps`: name and text of
+    each shared node so far. `named`: by `id` of a shared node its name.
+    """
+
     dialect: Dialect
     uses: Counter[int]
     leaves: Mapping[str, str]

@@ -22,6 +22,7 @@ FRAME_TAGS = {
     Kind.TIMESTAMP: "m",
     Kind.OTHER: "o",
 }
+"""The letter before a component of a row id, by the kind of its type: the ids of 1 and of '1' differ."""
 
 
 def render_expression(expr: Expr, dialect: Dialect) -> str:
@@ -63,6 +64,7 @@ class ExpressionRenderer:
         return f"{self.expr(key.expr)} {direction} NULLS {nulls}"
 
     def _aggregate(self, agg: Agg, over: str) -> str:
+        """Returns the SQL of an aggregate. `over`: the text of its window; empty in GROUP BY."""
         if agg.arg is None:
             return f"COUNT(*){over}"
         arguments = [self.expr(each) for each in agg.args]
@@ -70,6 +72,7 @@ class ExpressionRenderer:
         return self.dialect.aggregate_text(agg, called, arguments, over)
 
     def _window(self, window: Win) -> str:
+        """Returns the SQL of a window function with its OVER clause."""
         clauses = []
         if window.partition:
             clauses.append(f"PARTITION BY {', '.join(map(self.expr, window.partition))}")
@@ -87,6 +90,7 @@ class ExpressionRenderer:
                 return self.dialect.window_text(name, listed, over, window.ignores_nulls, type_)
 
     def _frame_end(self, end: FrameEnd, window: Win) -> str:
+        """Returns the SQL of one end of a frame, such as `3 PRECEDING`."""
         if end.offset is None:
             return end.side
         if end.unit:
@@ -111,6 +115,7 @@ class ExpressionRenderer:
         return [f"CAST({text} AS DOUBLE)" if arg.type.kind is Kind.FLOAT else text for arg, text in pairs]
 
     def _function(self, fn: Fn, args: list[str]) -> str:
+        """Returns the SQL of a function or operator whose arguments are SQL already."""
         match fn.name:
             case functions.CASE:
                 branches = "".join(f" WHEN {args[i]} THEN {args[i + 1]}" for i in range(0, len(args) - 1, 2))
@@ -137,6 +142,7 @@ class ExpressionRenderer:
                 return self._template(fn, args)
 
     def _template(self, fn: Fn, args: list[str]) -> str:
+        """Returns a call by the text that the registry has for its function."""
         fields = {"type": self.dialect.type_name(fn.type), "args": ", ".join(args)}
         text = self.dialect.function_text(functions.INTERNAL.get(fn.name) or functions.FUNCTIONS[fn.name])
         if "{wide0}" in text:

@@ -51,6 +51,7 @@ def listed_rows(names: Names, node: exp.Values) -> tuple[Plan, Outputs]:
 
 
 def _output(names: Names, number: int, values: Sequence[Expr | None]) -> tuple[str, Col]:
+    """Returns the output of a column of VALUES, with the common type of its values (None: a NULL)."""
     types = tuple(value.type for value in values if value is not None)
     if not types:
         raise UnsupportedError("untyped NULL", "write CAST(NULL AS type)")
@@ -61,5 +62,6 @@ def _output(names: Names, number: int, values: Sequence[Expr | None]) -> tuple[s
 
 
 def _item(output: tuple[str, Col], value: Expr | None) -> tuple[str, Expr]:
+    """Returns a value of VALUES under the name of its column, cast to the type of the column."""
     _, target = output
     return target.name, Lit(None, target.type) if value is None else cast(value, target.type)

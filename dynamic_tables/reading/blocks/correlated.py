@@ -26,7 +26,7 @@ Ctes = Mapping[str, Cte]
 
 
 class Queries(Protocol):
-    """What this folder needs of the binder (`bind.QueryBinder`), which imports it.
+    """The part of the binder (`bind.QueryBinder`) that this folder needs; the binder imports this folder.
 
     `ctes`: the CTEs that are visible where a query stands.
     """

@@ -35,7 +35,7 @@ VARIANT_FUNCTION = "variant_explode"
 """The function that makes a row of each element of a VARIANT; it stands in FROM only."""
 
 VARIANT_COLUMNS: Columns = (("key", STRING), ("value", VARIANT))
-"""What it shows of an element beside the position."""
+"""The columns that `variant_explode` has for an element, beside its position."""
 
 OUTER = "_outer"
 """The end of the name of a function that pads a row whose array has no elements."""
@@ -207,11 +207,13 @@ def with_exploded_items(
 
 
 def _called(item: exp.Expr) -> exp.Expr:
+    """Returns the expression of an item of a select list, without its aliases."""
     called: exp.Expr = item.this if isinstance(item, exp.Alias | exp.Aliases) else item
     return called
 
 
 def _aliases(item: exp.Expr) -> Sequence[str]:
+    """Returns the aliases of an item of a select list; a call of several columns may have several."""
     match item:
         case exp.Alias():
             return [item.alias]
@@ -222,6 +224,10 @@ def _aliases(item: exp.Expr) -> Sequence[str]:
 
 
 def _renamed(outputs: Outputs, aliases: Sequence[str], call: Exploding) -> Outputs:
+    """Returns the outputs of a call under the aliases of its item, if it has any.
+
+    Raises DefinitionError: there are more aliases than outputs, or fewer.
+    """
     if aliases and len(aliases) != len(outputs):
         raise DefinitionError(f"{call.name} gives {len(outputs)} columns; {len(aliases)} are named")
     named = aliases or [name for name, _ in outputs]
@@ -229,6 +235,7 @@ def _renamed(outputs: Outputs, aliases: Sequence[str], call: Exploding) -> Outpu
 
 
 def _over_rows(items: Sequence[exp.Expr]) -> Iterator[bool]:
+    """Yields for each part of items whether it is an aggregate or a window function."""
     for item in items:
         for part in item.walk(prune=lambda node: isinstance(node, exp.Query)):
             yield isinstance(part, exp.AggFunc | exp.Window) or aggregate_of(part) is not None

@@ -109,19 +109,20 @@ def _grouping(
         return Grouping(names, keys, scope)
     bound = [[_key(names, key, node, items, scope) for key in each] for each in sets]
     # Keys in the order in which they are written first: GROUPING_ID counts them so.
-    known: dict[Expr, str] = {}
+    name_of: dict[Expr, str] = {}
     for written in keys_as_written(group):
         name, key = _key(names, written, node, items, scope)
-        known.setdefault(key, name)
+        name_of.setdefault(key, name)
     for name, key in (pair for each in bound for pair in each):
-        known.setdefault(key, name)
-    names.refuse_keys(known, "GROUP BY")
-    exprs = list(known)
+        name_of.setdefault(key, name)
+    names.refuse_keys(name_of, "GROUP BY")
+    exprs = list(name_of)
     places = list(places_in(exprs, [[key for _, key in each] for each in bound]))
-    return Grouping(names, [(name, key) for key, name in known.items()], scope, places)
+    return Grouping(names, [(name, key) for key, name in name_of.items()], scope, places)
 
 
 def _listed(condition: Expr | None) -> list[Expr]:
+    """Returns a condition as a list; an empty one if there is no condition."""
     return [] if condition is None else [condition]
 
 
@@ -139,6 +140,7 @@ def _windowed(names: Names, plan: Plan, items: NamedItems, qualify: Expr | None)
 
 
 def _project(names: Names, plan: Plan, items: NamedItems) -> Bound:
+    """Returns a block with a fresh column for each item, and notes which of them are float aggregates."""
     outputs = []
     projections = []
     for name, expr in items:
@@ -184,9 +186,9 @@ def without_excepted(star: exp.Expr, outputs: Outputs) -> Outputs:
     if any(name != "except_" for name in parts(star)):
         raise UnsupportedError("* REPLACE or RENAME", "list the columns")
     listed = [each.name.lower() for each in star.args.get("except_") or ()]
-    known = [name.lower() for name, _ in outputs]
+    columns = [name.lower() for name, _ in outputs]
     for name in listed:
-        if known.count(name) != 1 or listed.count(name) != 1:
+        if columns.count(name) != 1 or listed.count(name) != 1:
             raise UnsupportedError(f"* EXCEPT ({name})", "it is not the name of one column of the star")
     return tuple(output for output in outputs if output[0].lower() not in listed)
 
@@ -280,11 +282,13 @@ def names_output(key: exp.Expr, node: exp.Select, scope: Scope) -> bool:
 
 
 def _names_input(key: exp.Column, scope: Scope) -> bool:
+    """Tells whether FROM has a column of this name. Relations of the engine, `$...`, do not count."""
     written = (outputs for alias, outputs in scope.relations if not alias.startswith("$"))
     return any(output.lower() == key.name.lower() for outputs in written for output, _ in outputs)
 
 
 def _aliases(node: exp.Select) -> Sequence[str]:
+    """Returns the aliases in a select list, in lower case."""
     return [item.alias.lower() for item in node.expressions if isinstance(item, exp.Alias)]
 
 
@@ -350,16 +354,18 @@ class Grouping:
         return [key for place, (_, key) in enumerate(self.keys) if place in places]
 
     def _left_out(self, expr: Fn) -> Col:
-        for name, known in self.groupings:
-            if known == expr:
+        """Returns the column of a call of GROUPING or GROUPING_ID; equal calls share one."""
+        for name, other in self.groupings:
+            if other == expr:
                 return Col(name, expr.type)
         name = self.names.fresh(GROUPING)
         self.groupings.append((name, expr))
         return Col(name, expr.type)
 
     def _aggregate(self, expr: Agg) -> Col:
-        for name, known in self.aggregates:
-            if known == expr:
+        """Returns the column of an aggregate; equal aggregates share one."""
+        for name, other in self.aggregates:
+            if other == expr:
                 return Col(name, expr.type)
         ensure_determined_by(expr, self._sure_keys(), self.names.is_float_aggregate)
         name = self.names.fresh(expr.name.lower())

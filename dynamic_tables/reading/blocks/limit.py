@@ -105,9 +105,9 @@ def order_of(names: Names, cut: Cut, outputs: Outputs, extra: Outputs) -> Order:
         for place, o in cut.order
     ]
     names.refuse_keys((key.expr for key in keys), "ORDER BY with LIMIT")
-    known = {key.expr for key in keys}
-    rest = [SortKey(column) for column in _sure(names, outputs) if column not in known]
-    return Order((*keys, *rest), any(column not in known for _, column in outputs))
+    exprs = {key.expr for key in keys}
+    rest = [SortKey(column) for column in _sure(names, outputs) if column not in exprs]
+    return Order((*keys, *rest), any(column not in exprs for _, column in outputs))
 
 
 def first_rows(queries: Queries, node: exp.Expr, ctes: Ctes) -> Bound:
@@ -265,6 +265,7 @@ def _is_same_name(part: exp.Expr, other: exp.Expr) -> bool:
 
 
 def _merges_columns(query: exp.Select) -> bool:
+    """Tells whether FROM has a join with USING or NATURAL, which merges columns."""
     return any(join.args.get("using") or join.args.get("method") for join in _own_joins(query))
 
 
@@ -290,7 +291,7 @@ def _is_output(query: exp.Select, name: str) -> bool:
     What a star shows are columns of FROM, so they are found there.
     """
     return any(
-        known.lower() == name.lower() for item in query.expressions for known in output_names(item, query)
+        output.lower() == name.lower() for item in query.expressions for output in output_names(item, query)
     )
 
 
@@ -306,9 +307,9 @@ def _column(outputs: Outputs, extra: Outputs, place: int | str | HiddenSortKey) 
         case _:
             matches = [column for name, column in outputs if name.lower() == place.lower()]
             if len(matches) != 1:
-                known = ", ".join(name for name, _ in outputs)
+                columns = ", ".join(name for name, _ in outputs)
                 raise DefinitionError(
-                    f"ORDER BY {place}: {len(matches)} output columns have this name; known: {known}"
+                    f"ORDER BY {place}: {len(matches)} output columns have this name; known: {columns}"
                 )
             return matches[0]
 

@@ -43,11 +43,11 @@ def ensure_over_outputs(query: exp.Expr, key: exp.Expr) -> None:
     block = query
     while isinstance(block, exp.SetOperation | exp.Subquery):
         block = block.this
-    known = Counter(name.lower() for item in block.expressions for name in output_names(item, block))
+    counts = Counter(name.lower() for item in block.expressions for name in output_names(item, block))
     columns = list(key.find_all(exp.Column))
     if not columns:
         raise UnsupportedError("a constant in ORDER BY with LIMIT", "leave it out")
-    outputs = all(not column.table and known[column.name.lower()] == 1 for column in columns)
+    outputs = all(not column.table and counts[column.name.lower()] == 1 for column in columns)
     if not outputs or any(map(is_over_a_group, key.walk())):
         raise UnsupportedError("a key of ORDER BY with LIMIT that is not selected", "select it")
 

@@ -10,7 +10,7 @@ from dynamic_tables.reading.blocks.exploding import NAMES, OUTER
 from dynamic_tables.reading.text.parse import function_name
 
 RELATIONS = (exp.Table, exp.Subquery, exp.Lateral)
-"""What has a name in FROM."""
+"""The syntax nodes that have a name in FROM."""
 
 
 def own_name(item: exp.Expr, query: exp.Expr) -> str:
@@ -72,4 +72,5 @@ def _relations(query: exp.Expr) -> frozenset[str]:
 
 
 def _is_query(node: exp.Expr) -> bool:
+    """Tells whether a syntax node is a query, whose relations are not those of the outer FROM."""
     return isinstance(node, exp.Select | exp.SetOperation)

@@ -50,8 +50,8 @@ def pivoted(names: Names, plan: Plan, scope: Scope, node: exp.Expr) -> tuple[Pla
         # After a join it is of both sides.
         raise UnsupportedError("PIVOT or UNPIVOT after a join or another one", "put one into a sub-select")
     (pivot,) = pivots
-    made = _unpivoted if pivot.args.get("unpivot") else _grouped
-    result, kept, added = made(names, plan, scope, pivot)
+    form = _unpivoted if pivot.args.get("unpivot") else _grouped
+    result, kept, added = form(names, plan, scope, pivot)
     alias = pivot.args.get("alias")
     if alias is not None:
         return result, Scope(((alias.name.lower(), listed((*kept, *added), alias)),))
@@ -59,7 +59,7 @@ def pivoted(names: Names, plan: Plan, scope: Scope, node: exp.Expr) -> tuple[Pla
 
 
 Made = tuple[Plan, Outputs, Outputs]
-"""The plan, the columns that are kept, and those that are added."""
+"""The plan, the columns of the input that are kept, and the columns that PIVOT or UNPIVOT adds."""
 
 
 def _unpivoted(names: Names, plan: Plan, scope: Scope, pivot: exp.Expr) -> Made:
@@ -127,7 +127,7 @@ def _grouped(names: Names, plan: Plan, scope: Scope, pivot: exp.Expr) -> Made:
 
 
 def _aggregates(nodes: Sequence[exp.Expr]) -> Sequence[tuple[exp.Expr, str | None]]:
-    """Returns each aggregate with what its outputs are called after; None: after the values alone."""
+    """Returns each aggregate with the end of the names of its outputs; None: they are the values alone."""
     listed_ = [(each.this, each.alias) if isinstance(each, exp.Alias) else (each, "") for each in nodes]
     for aggregate, label in listed_:
         if not isinstance(aggregate, exp.AggFunc) or (not label and len(listed_) > 1):
@@ -145,7 +145,7 @@ def _over(condition: exp.Expr, aggregate: exp.Expr, apart: bool) -> exp.Expr:
 
 
 def _values(node: exp.Expr) -> Sequence[exp.Expr]:
-    """Returns what is in parentheses after FOR, or an element of its list: one for each column."""
+    """Returns the elements in the parentheses after FOR, or of one element of its list: one per column."""
     return node.expressions if isinstance(node, exp.Tuple) else [node]
 
 
@@ -159,7 +159,7 @@ def _row(tested: Sequence[Type], node: exp.Expr) -> object:
 
 
 def _tested(columns: Sequence[exp.Expr], node: exp.Expr) -> tuple[exp.Expr, str]:
-    """Returns the condition that a row is one of an element, and what Spark calls its outputs after."""
+    """Returns the condition that a row belongs to an element, and the beginning of its outputs' names."""
     value, alias = _named(node)
     each = [_is(column, part) for column, part in zip(columns, _values(value), strict=True)]
     return (each[0][0], alias or each[0][1]) if len(each) == 1 else (exp.and_(*(c for c, _ in each)), alias)
@@ -197,6 +197,7 @@ def _named(node: exp.Expr) -> tuple[exp.Expr, str]:
 
 
 def _one(nodes: Sequence[exp.Expr]) -> exp.Expr:
+    """Returns the only node of a list. Raises UnsupportedError: it has several."""
     if len(nodes) != 1:
         raise UnsupportedError("PIVOT or UNPIVOT of several columns", OTHER_FORM)
     return nodes[0]

@@ -18,7 +18,7 @@ from dynamic_tables.plan.nodes import Filter, Join, JoinKind, Mark, Plan, Projec
 from dynamic_tables.reading.values.scope import Names
 
 Over = Callable[[Expr], Expr]
-"""Writes an expression over rows as one over their groups."""
+"""From an expression over rows to the same one over their groups."""
 
 WHAT = "a subquery beside aggregates"
 
@@ -63,10 +63,11 @@ class MarkBeside:
 
 
 Beside = ValueBeside | MarkBeside
+"""A column that a subquery adds beside the columns of a block."""
 
 
 def names_beside(found: Iterable[Beside]) -> frozenset[str]:
-    """Returns the columns that are no columns of the groups: those of the queries, and what they give."""
+    """Returns the columns that are no columns of the groups: those of the subqueries, and their results."""
     return frozenset(
         name for each in found for name in (each.name, *(column.name for column in columns(each.rows)))
     )
@@ -103,15 +104,16 @@ def refuse_keys_of_sets(found: Iterable[Beside], keys: Iterable[str]) -> None:
 
     The key of a subtotal is NULL, and a query inside may have no rows for that.
     """
-    known = {*keys}
+    columns = {*keys}
     for condition in (each for beside in found for each in _conditions(beside)):
-        if any(isinstance(part, Col) and part.name in known for part in walk(condition)):
+        if any(isinstance(part, Col) and part.name in columns for part in walk(condition)):
             raise UnsupportedError(
                 "a subquery that reads a key of grouping sets", "put the groups into a sub-select"
             )
 
 
 def _conditions(each: Beside) -> list[Expr]:
+    """Returns the conditions that tie the rows of a subquery to a row or group of the block."""
     match each:
         case ValueBeside():
             return [*each.ties]

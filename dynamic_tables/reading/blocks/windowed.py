@@ -53,6 +53,7 @@ def with_windows(names: Names, plan: Plan, exprs: Sequence[Expr]) -> tuple[Plan,
 
 
 def _windows(expr: Expr) -> Iterator[Win]:
+    """Yields the window functions in an expression, but none that is inside another one."""
     match expr:
         case Win():
             yield expr
@@ -64,6 +65,7 @@ def _windows(expr: Expr) -> Iterator[Win]:
 
 
 def _over(expr: Expr, columns: dict[Win, Col]) -> Expr:
+    """Returns an expression with the column of each window function in its place."""
     match expr:
         case Win():
             return columns[expr]
@@ -74,6 +76,8 @@ def _over(expr: Expr, columns: dict[Win, Col]) -> Expr:
 
 
 def _ensure_maintained(names: Names, call: Win) -> None:
+    """Raises DefinitionError or UnsupportedError: Spark refuses a window function, or it has no rule."""
+
     def checked(part: Expr) -> Expr:
         if has_window(part):
             raise DefinitionError("a window function inside another; compute the inner one in a sub-select")
@@ -103,8 +107,8 @@ def _is_free(plan: Plan, call: Win, used: frozenset[str], orders: int) -> bool:
     if not depends_on_places(call):
         return False
     keys = (*call.partition, *(key.expr for key in call.order))
-    known = frozenset(key.name for key in keys if isinstance(key, Col))
+    named = frozenset(key.name for key in keys if isinstance(key, Col))
     # -0.0 and 0.0 are equal in an order, and yet two values.
     same = frozenset(k.name for k in keys if isinstance(k, Col) and k.type.kind not in FLOATING)
     alike = used <= same or are_alike(plan, same)
-    return not (are_one(plan, known) or (orders == 1 and alike))
+    return not (are_one(plan, named) or (orders == 1 and alike))

@@ -40,17 +40,17 @@ class Tied:
 def tied_by_keys(names: Names, block: Block, what: str) -> Tied | None:
     """Returns the rows of a block with a key for each correlated equality; None if a tie is no equality."""
     pairs = [_pair(tie, block) for tie in block.ties]
-    known = [pair for pair in pairs if pair is not None]
-    if len(known) < len(pairs):
+    complete = [pair for pair in pairs if pair is not None]
+    if len(complete) < len(pairs):
         return None
-    if known:
+    if complete:
         names.branches.add(Branch.TIED_BY_KEYS)
-    names.refuse_keys((inner for _, inner, _ in known), what)
-    keys = tuple(Col(names.fresh("$tie"), inner.type) for _, inner, _ in known)
-    ties = tuple(call(sign, outer, key) for (outer, _, sign), key in zip(known, keys, strict=True))
+    names.refuse_keys((inner for _, inner, _ in complete), what)
+    keys = tuple(Col(names.fresh("$tie"), inner.type) for _, inner, _ in complete)
+    ties = tuple(call(sign, outer, key) for (outer, _, sign), key in zip(complete, keys, strict=True))
     _refuse_floats(names, ties, what)
     kept = tuple((column.name, column) for column in columns(block.plan))
-    added = tuple((key.name, inner) for (_, inner, _), key in zip(known, keys, strict=True))
+    added = tuple((key.name, inner) for (_, inner, _), key in zip(complete, keys, strict=True))
     return Tied(Project(block.plan, (*kept, *added)) if added else block.plan, ties, keys)
 
 
@@ -116,6 +116,7 @@ def _computed_with(tie: Expr) -> Iterator[Col]:
 
 
 def _refuse_floats(names: Names, ties: Sequence[Expr], what: str) -> None:
+    """Raises UnsupportedError: a tie compares a sum of floats."""
     for tie in ties:
         names.refuse_float_comparison(tie, what)
 
@@ -149,5 +150,6 @@ def _makes_one_group(outer: Type, inner: Type) -> bool:
 
 
 def _reads_inside(expr: Expr, block: Block) -> bool:
+    """Tells whether an expression reads a column of the block itself."""
     mine = {column.name for column in columns(block.plan)}
     return any(isinstance(part, Col) and part.name in mine for part in walk(expr))

@@ -156,11 +156,13 @@ def ensure_no_alias_read(item: exp.Expr, before: Collection[str], scope: Scope) 
 
 
 def _above_where(query: exp.Select) -> Iterator[exp.Expr]:
+    """Yields the items of the select list, then the clauses of `_above_items`."""
     yield from query.expressions
     yield from _above_items(query)
 
 
 def _above_items(query: exp.Select) -> Iterator[exp.Expr]:
+    """Yields GROUP BY, HAVING and QUALIFY, as far as a query has them."""
     for name in ("group", "having", "qualify"):
         part = query.args.get(name)
         if part is not None:

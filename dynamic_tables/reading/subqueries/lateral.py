@@ -49,15 +49,15 @@ def lateral_join(
         raise UnsupportedError("RIGHT, FULL, NATURAL or USING with LATERAL", "Spark has no such joins")
     on = node.args.get("on")
     on = None if isinstance(on, exp.Boolean) and on.this else on
-    made = _Lateral(queries, left, scope, ctes, padded=kind is JoinKind.LEFT)
+    joining = _Lateral(queries, left, scope, ctes, padded=kind is JoinKind.LEFT)
     call = exploding(lateral.this)
     if call is not None:
-        plan, outputs = exploded(queries.names, left, scope, call, outer=made.padded)
+        plan, outputs = exploded(queries.names, left, scope, call, outer=joining.padded)
     elif isinstance(lateral.this, exp.Subquery):
-        return made.query(plain_query(lateral.this, "LATERAL"), lateral, on)
+        return joining.query(plain_query(lateral.this, "LATERAL"), lateral, on)
     else:
         raise UnsupportedError("LATERAL of a relation", "write a function or a query after LATERAL")
-    return made.restricted(plan, listed(outputs, lateral.args.get("alias")), lateral, on)
+    return joining.restricted(plan, listed(outputs, lateral.args.get("alias")), lateral, on)
 
 
 class _Lateral:
@@ -147,7 +147,7 @@ class _Lateral:
         if len(own) < len(items) and self.padded:
             raise UnsupportedError("LEFT JOIN LATERAL that computes with a column from outside")
         inner, outputs = self._projected(block.plan, own)
-        known, ties = dict(zip([id(item) for item in own], outputs, strict=True)), list(block.ties)
+        column_of, ties = dict(zip([id(item) for item in own], outputs, strict=True)), list(block.ties)
         if on is not None and len(own) < len(items):
             raise UnsupportedError("ON of a LATERAL query that computes with a column from outside")
         if on is not None:
@@ -155,14 +155,15 @@ class _Lateral:
             ties.append(self.condition(on, both))
         names.refuse_float_comparison(conjunction(ties) if ties else Lit(True, BOOLEAN), "a join condition")
         plan = self._tied(inner, ties)
-        outside = [item for item in items if id(item) not in known]
+        outside = [item for item in items if id(item) not in column_of]
         if outside:
             plan, computed = self._projected(plan, outside)
-            known.update(zip([id(item) for item in outside], computed, strict=True))
-        shown = tuple(known[id(item)] for item in items)
+            column_of.update(zip([id(item) for item in outside], computed, strict=True))
+        shown = tuple(column_of[id(item)] for item in items)
         return plan, beside(self.scope, lateral.alias, listed(shown, lateral.args.get("alias")))
 
     def _tied(self, inner: Plan, ties: Sequence[Expr]) -> Plan:
+        """Returns the join of the left rows with inner rows, on conditions that tie them."""
         if self.padded:
             return Join(JoinKind.LEFT, self.left, inner, conjunction(ties) if ties else Lit(True, BOOLEAN))
         if ties:
@@ -190,6 +191,7 @@ def _aggregates(query: exp.Select) -> bool:
 
 
 def _has_window(item: exp.Expr) -> bool:
+    """Tells whether an item of a select list has a window function of its own query."""
     return any(
         isinstance(part, exp.Window) for part in item.walk(prune=lambda node: isinstance(node, exp.Query))
     )

@@ -78,6 +78,7 @@ class Sides:
 
     @property
     def _equal(self) -> list[Expr]:
+        """The comparisons of IN, one for each pair."""
         return [call("=", *pair) for pair in self.pairs]
 
 
@@ -109,6 +110,7 @@ class Members:
         return SemiJoin(plan, sides.right, condition, member.anti)
 
     def _record(self, member: Membership, sides: Sides) -> None:
+        """Records the branch of a membership, for coverage."""
         met = self.queries.names.branches.add
         if len(sides.pairs) > 1:
             met(Branch.NOT_IN_SEVERAL if member.anti else Branch.IN_SEVERAL)
@@ -123,7 +125,7 @@ class Members:
         return MarkBeside(self.queries.names.fresh("mark"), sides.right, sides.on, perhaps)
 
     def _sides(self, plan: Plan, member: Membership) -> Sides:
-        """Returns what a membership compares. Raises UnsupportedError: a query without a rule."""
+        """Returns the rows and conditions of a membership. Raises UnsupportedError: it has no rule."""
         query = plain_query(member.query, "IN or EXISTS")
         doubled = isinstance(member.query, exp.Subquery) and isinstance(member.query.this, exp.Subquery)
         if doubled and isinstance(query, exp.Select):

@@ -188,6 +188,7 @@ class Scalars:
         return self._only_row(plan, query, correlated=correlated)
 
     def _ensure_correlated(self, outside: Sequence[object], *, correlated: bool) -> None:
+        """Raises UnsupportedError: a subquery reads columns `outside` of it, and may not."""
         if outside and not correlated:
             raise UnsupportedError("scalar subquery that reads a column of a join, in its ON")
 
@@ -268,6 +269,7 @@ class Scalars:
     def _beside(
         self, groups: Plan, ties: Sequence[Expr], value: Expr, check: Expr | None = None
     ) -> ValueBeside:
+        """Returns a value under a fresh name, and notes whether it is a float aggregate."""
         names = self.queries.names
         name = names.fresh("scalar")
         if names.is_float_aggregate(value):
@@ -275,6 +277,7 @@ class Scalars:
         return ValueBeside(name, value, groups, tuple(ties), check)
 
     def _see(self, column: Col) -> None:
+        """Adds the column of a value to the scope, under the alias SCALARS; a star does not show it."""
         before = [pair for pair in self.scope.relations if pair[0] != SCALARS]
         seen = [output for alias, outputs in self.scope.relations if alias == SCALARS for output in outputs]
         relations = (*before, (SCALARS, (*seen, (column.name, column))))
@@ -333,6 +336,7 @@ def _having(query: exp.Select, block: Block) -> Expr | None:
 
 
 def _renamed(ties: Sequence[Expr], keys: Mapping[str, Col]) -> list[Expr]:
+    """Returns ties that read the columns of the groups in place of the keys of the rows, by their names."""
     return [replace_columns(tie, lambda col: keys.get(col.name, col)) for tie in ties]
 
 

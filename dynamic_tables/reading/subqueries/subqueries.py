@@ -116,10 +116,12 @@ def _written_keys(group: exp.Expr, node: exp.Select, scope: Scope) -> Iterator[e
 
 
 def _has_queries(part: exp.Expr) -> bool:
+    """Tells whether an expression has a scalar subquery, or EXISTS or IN with a query."""
     return any(scalars(part)) or any(marks(part))
 
 
 def _condition(names: Names, where: Sequence[exp.Expr], scope: Scope) -> Expr:
+    """Returns conditions of WHERE as one, bound over a scope."""
     binder = ExpressionBinder(scope.resolve, type_of=names.type_of)
     condition = conjunction(predicate(binder.bind(part), "WHERE") for part in where)
     names.refuse_float_comparison(condition, "WHERE")
@@ -137,5 +139,6 @@ def _parts(node: exp.Select) -> list[exp.Expr]:
 
 
 def _outside_queries(parts: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
+    """Yields the syntax nodes of expressions, but none inside a subquery."""
     for part in parts:
         yield from part.walk(prune=lambda node: isinstance(node, exp.Query))

@@ -1,1 +1,1 @@
-"""The text itself: parsing, what only Spark reads, parts that mean nothing."""
+"""The text of a query: parsing it, parts that only Spark understands, parts without effect."""

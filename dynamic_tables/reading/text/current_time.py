@@ -37,10 +37,10 @@ def ensure_no_time_columns(text: str, columns: Iterable[str]) -> None:
 
     Without parentheses, `current_date` would be that column to Spark.
     """
-    taken = sorted(BARE & {column.lower() for column in columns})
-    if taken and text_reads_time(text):
+    clashing = sorted(BARE & {column.lower() for column in columns})
+    if clashing and text_reads_time(text):
         raise DefinitionError(
-            f"{taken[0]} is a column of a source, and the query reads the current time; rename the column"
+            f"{clashing[0]} is a column of a source, and the query reads the current time; rename the column"
         )
 
 
@@ -63,6 +63,7 @@ def at_time(text: str, timestamp: int) -> str:
 
 
 def _constant(name: str, moment: datetime) -> str:
+    """Returns the constant, of the same type, that stands for a function of the current time."""
     local = moment.replace(tzinfo=None).isoformat(sep=" ")
     match name:
         case "current_date" | "curdate":
@@ -78,8 +79,8 @@ def _constant(name: str, moment: datetime) -> str:
 def _end_of_call(tokens: Sequence[Token], number: int) -> int | None:
     """Returns the place of the last token of a function of the current time; None for any other token."""
     token, name = tokens[number], tokens[number].text.lower()
-    known = name in TIME_FUNCTIONS or name == "unix_timestamp"
-    if not known or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+    is_time = name in TIME_FUNCTIONS or name == "unix_timestamp"
+    if not is_time or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
         return None
     before = tokens[number - 1].token_type if number else None
     if before in (TokenType.DOT, TokenType.ALIAS):

@@ -1,7 +1,6 @@
 """Removes a LIMIT that changes nothing, with its ORDER BY, and computes numbers of rows written as a sum.
 
-What is left, an aggregate or EXISTS, has a rule without an order; `EXISTS (SELECT .. LIMIT 1)` is a semi
-join.
+The rest, an aggregate or EXISTS, has a rule without an order: `EXISTS (SELECT .. LIMIT 1)` is a semi join.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 GENERATORS = (exp.UDTF, exp.Anonymous)
-"""What may make several rows of one; a function that sqlglot does not know is taken for one of them."""
+"""Functions that may make several rows of one; a function that sqlglot does not know counts as one."""
 
 CONSTANTS = (exp.Null, exp.Boolean)
 """Keys of ORDER BY that are no columns; a number is a place in the select list, and no constant."""

@@ -169,6 +169,7 @@ _BEFORE_A_QUERY = frozenset(
 
 
 def _place(text: str, offset: int) -> str:
+    """Returns line and column, from 1, of an offset in a text."""
     return f"line {text.count(chr(10), 0, offset) + 1}, column {offset - text.rfind(chr(10), 0, offset)}"
 
 
@@ -301,6 +302,7 @@ def ensure_no_bare_function(tree: exp.Expr) -> None:
 
 
 def _not_of_the_data(what: str) -> DefinitionError:
+    """Returns the error that a part of a query does not depend on the data alone."""
     return DefinitionError(f"{what} is refused: its value does not depend on the data alone")
 
 

@@ -20,6 +20,7 @@ from sqlglot.tokenizer_core import TokenType
 from dynamic_tables.errors import UnsupportedError
 
 RangeParser = Callable[[Parser, exp.Expr | None], exp.Expr | None]
+"""Parses a predicate such as LIKE; the value before it is parsed already."""
 
 
 QUANTIFIERS: Mapping[str, type[exp.Expr]] = {"ANY": exp.Any, "SOME": exp.Any, "ALL": exp.All}
@@ -145,7 +146,7 @@ def _path(path: exp.Expr) -> str:
 
 
 def _with_unit(name: str) -> Callable[[list[exp.Expr]], exp.Expr]:
-    """Returns what builds a function of a unit, a number and a time: the unit is a word and no column."""
+    """Returns the builder of a function of a unit, a number and a time: the unit is a word and no column."""
 
     def build(args: list[exp.Expr]) -> exp.Expr:
         if len(args) == 3 and isinstance(args[0], exp.Column):
@@ -238,6 +239,7 @@ class SparkText(Spark):
             return self._parse_bits(BITS)
 
         def _parse_bits(self, operators: Sequence[tuple[TokenType, type[exp.Expr]]]) -> exp.Expr | None:
+            """Parses operators on bits, the loosest first, and all that binds tighter."""
             if not operators:
                 return self._parse_shift()
             (token, kind), *tighter = operators
@@ -324,6 +326,7 @@ class SparkText(Spark):
             return self.expression(exp.Interval(this=exp.Literal.string(text)))
 
         def _parse_between(self, this: exp.Expr | None) -> exp.Between:
+            """Parses BETWEEN, whose bounds may have comparisons in them."""
             if self._match_text_seq("SYMMETRIC") or self._match_text_seq("ASYMMETRIC"):
                 self.raise_error("the form BETWEEN SYMMETRIC is no Spark SQL")
             low = self._parse_compared()
@@ -341,6 +344,7 @@ class SparkText(Spark):
             return lateral
 
         def _parse_is_rhs(self, distinct: bool = False) -> exp.Expr | None:
+            """Parses the right side of IS; that of IS DISTINCT FROM may have comparisons in it."""
             return self._parse_compared() if distinct else super()._parse_is_rhs()
 
     class Generator(SparkGenerator):

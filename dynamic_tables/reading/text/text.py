@@ -20,12 +20,12 @@ from dynamic_tables.reading.text import parse
 from dynamic_tables.reading.text.relations import Relations, StoredRelation, View
 
 TABLE_FORM = re.compile(r"\bTABLE\s+$", re.IGNORECASE)
-"""What stands before the name in `TABLE t`, which takes no alias."""
+"""The text before the name in `TABLE t`, which takes no alias."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """What a query reads.
+    """The relations that a query reads, and the texts that say so.
 
     `names`: the relations that the text itself names. `sources`: the stored relations below it, views
     expanded. `texts`: the text and those of the views below it.
@@ -168,6 +168,7 @@ def _compares_all(tree: exp.Expr) -> bool:
 
 
 def _shows_all(tree: exp.Expr) -> bool:
+    """Tells whether a query has a star that stands for columns, as that of COUNT(*) does not."""
     return any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
 
 
@@ -199,6 +200,7 @@ def renamed_text(text: str, names: Mapping[str, str]) -> str:
 
 
 def _relations(tree: exp.Expr) -> Iterable[str]:
+    """Yields the relations that a query names, CTEs left out. Raises DefinitionError: no plain name."""
     for table in tree.find_all(exp.Table):
         parse.ensure_plain_table(table)
         if not _is_cte(table):
@@ -215,11 +217,11 @@ def _is_cte(table: exp.Table) -> bool:
     while above is not None:
         with_ = above.args.get("with_")
         if isinstance(above, exp.With):
-            known = above.expressions[: below.index or 0]
-            known += [below] if above.args.get("recursive") else []
+            ctes = above.expressions[: below.index or 0]
+            ctes += [below] if above.args.get("recursive") else []
         else:
-            known = with_.expressions if with_ is not None and with_ is not below else []
-        if any(cte.alias.lower() == table.name.lower() for cte in known):
+            ctes = with_.expressions if with_ is not None and with_ is not below else []
+        if any(cte.alias.lower() == table.name.lower() for cte in ctes):
             return True
         below, above = above, above.parent
     return False

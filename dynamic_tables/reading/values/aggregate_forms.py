@@ -45,7 +45,7 @@ def is_form(node: exp.Expr) -> bool:
 
 
 def bound_form(node: exp.Expr, bind: Bind) -> Agg:
-    """Returns one of these aggregates. `bind` binds what stands in it.
+    """Returns one of these aggregates. `bind`: binds its arguments and its FILTER.
 
     Raises DefinitionError: Spark does not define it for the types of its arguments.
     Raises UnsupportedError: its value may depend on the order of rows, or no rule is known.
@@ -78,13 +78,13 @@ def ensure_determined_by(
     if shown == "PERCENTILE":
         return
     assert aggregate.arg is not None
-    known = aggregate.extra
+    values = aggregate.extra
     match aggregate.extra:
         case (Fn(name, (_, value, Lit(None, _)), _),) if name == CASE:
             # What FILTER makes of y: CASE WHEN condition THEN y END. Rows with NULL are left out, and in the
             # others it is y itself.
-            known = (*known, value)
-    if not _determined(aggregate.arg, (*known, *keys)):
+            values = (*values, value)
+    if not _determined(aggregate.arg, (*values, *keys)):
         raise UnsupportedError(shown, NO_TIES)
 
 
@@ -100,9 +100,9 @@ def ensure_spark_runs(aggregates: Iterable[Agg]) -> None:
         raise UnsupportedError("LISTAGG beside aggregates of several DISTINCT values", reason)
 
 
-def _determined(value: Expr, known: Sequence[Expr]) -> bool:
-    """Tells whether rows with equal `known` values have one and the same value."""
-    if value in known:
+def _determined(value: Expr, values: Sequence[Expr]) -> bool:
+    """Tells whether rows with equal `values` values have one and the same value."""
+    if value in values:
         return True
     match value:
         case Lit():
@@ -110,12 +110,14 @@ def _determined(value: Expr, known: Sequence[Expr]) -> bool:
         case Fn(_, args, _):
             # -0.0 and 0.0 are equal, and 1 / x of them is not.
             exact = all(arg.type.kind not in FLOATING or isinstance(arg, Lit) for arg in args)
-            return exact and all(_determined(arg, known) for arg in args)
+            return exact and all(_determined(arg, values) for arg in args)
         case _:
             return False
 
 
 def _statistic(name: str) -> Form:
+    """Returns the form of a statistic of one number, such as VAR_POP."""
+
     def form(node: exp.Expr, bind: Bind) -> Agg:
         only(node, "this")
         value, distinct = value_of(node, bind)
@@ -125,6 +127,8 @@ def _statistic(name: str) -> Form:
 
 
 def _of_pairs(name: str) -> Form:
+    """Returns the form of a statistic of two numbers, such as CORR."""
+
     def form(node: exp.Expr, bind: Bind) -> Agg:
         if isinstance(node.this, exp.Distinct):
             raise UnsupportedError(f"{name} of DISTINCT pairs")
@@ -137,6 +141,8 @@ def _of_pairs(name: str) -> Form:
 
 
 def _bitwise(name: str) -> Form:
+    """Returns the form of an aggregate of the bits of integers, such as BIT_AND."""
+
     def form(node: exp.Expr, bind: Bind) -> Agg:
         only(node, "this")
         value, distinct = value_of(node, bind)

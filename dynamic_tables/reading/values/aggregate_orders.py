@@ -16,9 +16,10 @@ from dynamic_tables.reading.text.parse import function_name
 from dynamic_tables.reading.values.aggregate_parts import Bind, Form, number, only, value_of
 
 STRUCT_ORDER = "_STRUCT"
-"""How the name of MAX_BY or MIN_BY in the order of a struct ends."""
+"""The end of the name of MAX_BY or MIN_BY in the order of a struct."""
 
 LISTS = (exp.ArrayAgg, exp.ArrayUniqueAgg)
+"""The syntax of the list of all values, and of all different values."""
 
 
 def only_where(aggregate: Agg, condition: Expr) -> Agg:
@@ -41,6 +42,8 @@ def only_where(aggregate: Agg, condition: Expr) -> Agg:
 
 
 def extreme_by(name: str) -> Form:
+    """Returns the form of MAX_BY or MIN_BY, in the order of a value or of the fields of a struct."""
+
     def form(node: exp.Expr, bind: Bind) -> Agg:
         only(node, "this", "expression")
         # DISTINCT changes nothing: one copy of the best row is enough.
@@ -132,12 +135,14 @@ def _direction(order: Sequence[exp.Expr], value: Expr, bind: Bind) -> bool | Non
 
 
 def percentile(node: exp.Expr, bind: Bind) -> Agg:
+    """Returns PERCENTILE, whose fraction is a constant."""
     only(node, "this", "quantile")
     value, distinct = value_of(node, bind)
     return _percentile_of(value, distinct, bind(node.args["quantile"]), False)
 
 
 def median(node: exp.Expr, bind: Bind) -> Agg:
+    """Returns MEDIAN, which is PERCENTILE at 0.5."""
     only(node, "this")
     value, distinct = value_of(node, bind)
     return _percentile_of(value, distinct, Lit(0.5, DOUBLE), False)
@@ -154,6 +159,7 @@ def within_group(node: exp.Expr, bind: Bind) -> Agg:
 
 
 def _percentile_of(value: Expr, distinct: bool, fraction: Expr, descending: bool) -> Agg:
+    """Returns PERCENTILE. Raises UnsupportedError or DefinitionError: the fraction is none from 0 to 1."""
     if not isinstance(fraction, Lit) or fraction.value is None or fraction.type.kind not in NUMERIC:
         raise UnsupportedError("PERCENTILE at a fraction that is no constant number")
     at = float(str(fraction.value))

@@ -1,4 +1,4 @@
-"""What the aggregates of `aggregate_forms` are bound from: their arguments."""
+"""The arguments of the aggregates in `aggregate_forms`: taken from the syntax, bound and checked."""
 
 from __future__ import annotations
 

@@ -30,10 +30,10 @@ def aggregate_of(node: exp.Expr) -> tuple[str, exp.Expr] | None:
     """
     match node:
         case exp.Filter():
-            known = aggregate_of(node.this)
-            if known is None:
+            pair = aggregate_of(node.this)
+            if pair is None:
                 raise UnsupportedError("aggregate with FILTER")
-            name, inner = known
+            name, inner = pair
             return name, _only_where(inner, node.expression.this)
         case exp.CountIf():
             if isinstance(node.this, exp.Distinct) or node.expressions:

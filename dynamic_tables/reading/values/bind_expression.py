@@ -32,6 +32,7 @@ from dynamic_tables.reading.values.struct_fields import field_of
 from dynamic_tables.reading.values.typed import aggregate, call, cast, to_type
 
 ResolveColumn = Callable[[exp.Column], Expr]
+"""From a name to the column that it stands for. Raises DefinitionError: there is no such column."""
 
 BINARY: Mapping[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -52,6 +53,7 @@ BINARY: Mapping[type[exp.Expr], str] = {
     exp.DPipe: "concat",
     exp.Nullif: "nullif",
 }
+"""The functions of the registry with two arguments, by their syntax; UNARY and NARY have the others."""
 
 UNARY: Mapping[type[exp.Expr], str] = {
     exp.Not: "not",
@@ -133,9 +135,9 @@ class ExpressionBinder:
             self._ensure_aggregates(function_name(node).upper())
             inner = ExpressionBinder(self.resolve, aggregates=self.nested, type_of=self.type_of)
             return bound_form(node, inner.bind)
-        known = aggregate_of(node)
-        if known is not None:
-            return self._aggregate(*known)
+        aggregate = aggregate_of(node)
+        if aggregate is not None:
+            return self._aggregate(*aggregate)
         special = SPECIAL.get(kind)
         if special is not None:
             return special(self, node)
@@ -146,6 +148,7 @@ class ExpressionBinder:
         return call(name, *(self.bind(node) for node in nodes))
 
     def _ensure_aggregates(self, name: str) -> None:
+        """Raises DefinitionError: an aggregate stands where none may."""
         if not self.aggregates:
             raise DefinitionError(
                 f"{name} stands where no aggregate may: in WHERE, ON, GROUP BY or in another aggregate"
@@ -184,11 +187,13 @@ def _only(node: exp.Expr, *names: str) -> None:
 
 
 def _without_date_wrapper(node: exp.Expr) -> exp.Expr:
+    """Returns the argument of a function of dates as the user wrote it."""
     # sqlglot wraps the argument of year(), datediff() ... in a marker of its own.
     return node.this if isinstance(node, exp.TsOrDsToDate) else node
 
 
 def _negate(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Returns a negated value; the least integer of a type is a literal."""
     _only(node, "this")
     # The sign belongs to a literal: -2147483648 is an INT, though 2147483648 is not.
     if isinstance(node.this, exp.Literal) and not node.this.is_string and str(node.this.this).isdigit():
@@ -210,6 +215,7 @@ def _least(node: exp.Expr) -> Expr | None:
 
 
 def _is(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Binds IS [NOT] NULL, TRUE or FALSE."""
     operand = binder.bind(node.this)
     match node.expression:
         case exp.Null():
@@ -236,6 +242,7 @@ def _in(binder: ExpressionBinder, node: exp.Expr) -> Expr:
 
 
 def _case(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Binds CASE; `CASE x WHEN y` becomes CASE WHEN x = y."""
     args: list[Expr] = []
     for branch in node.args["ifs"]:
         condition = binder.bind(branch.this)
@@ -265,6 +272,7 @@ def _finish_case(binder: ExpressionBinder, args: list[Expr], otherwise: exp.Expr
 
 
 def _retype(expr: Expr, type_: Type) -> Expr:
+    """Returns an expression of a wider type; a NULL takes any type."""
     if isinstance(expr, Lit) and expr.value is None:
         return Lit(None, type_)
     # Only to a wider type: a cast that could lose something must be written by the user.
@@ -272,6 +280,7 @@ def _retype(expr: Expr, type_: Type) -> Expr:
 
 
 def _cast(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Binds CAST. Raises UnsupportedError: TRY_CAST."""
     if node.args.get("safe"):
         raise UnsupportedError("try_cast")
     _only(node, "this", "to")
@@ -282,6 +291,7 @@ def _cast(binder: ExpressionBinder, node: exp.Expr) -> Expr:
 
 
 def _like(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Returns LIKE with its escape character, which is a backslash if none is written."""
     like, escape = (
         (node.this, node.expression) if isinstance(node, exp.Escape) else (node, exp.Literal.string("\\"))
     )
@@ -293,6 +303,7 @@ def _like(binder: ExpressionBinder, node: exp.Expr) -> Expr:
 
 
 def _rlike(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Returns RLIKE with a constant pattern that is PORTABLE; Spark evaluates any other."""
     _only(node, "this", "expression")
     pattern = node.expression
     if not (isinstance(pattern, exp.Literal) and pattern.is_string and PORTABLE.fullmatch(pattern.this)):
@@ -319,6 +330,7 @@ def _decode(binder: ExpressionBinder, node: exp.Expr) -> Expr:
 
 
 def _date_add(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Binds DATE_ADD of days. Raises UnsupportedError: another unit."""
     _only(node, "this", "expression")
     if str(node.args.get("unit")).upper() != "DAY":
         raise not_admitted(node)
@@ -326,6 +338,7 @@ def _date_add(binder: ExpressionBinder, node: exp.Expr) -> Expr:
 
 
 def _datediff(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Binds DATEDIFF in days. Raises UnsupportedError: another unit."""
     _only(node, "this", "expression")
     if node.args.get("unit") is not None and str(node.args["unit"]).upper() != "DAY":
         raise not_admitted(node)
@@ -333,6 +346,7 @@ def _datediff(binder: ExpressionBinder, node: exp.Expr) -> Expr:
 
 
 def _concat(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Binds CONCAT as calls with two arguments, from the left."""
     _only(node, "expressions")
     return reduce(partial(call, "concat"), [binder.bind(part) for part in node.expressions])
 
@@ -349,6 +363,7 @@ def _replace(binder: ExpressionBinder, node: exp.Expr) -> Expr:
 
 
 def _window(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Returns a function before OVER. Raises DefinitionError: it stands where none may."""
     assert isinstance(node, exp.Window)
     if not binder.windows:
         raise DefinitionError("a window function may stand in the select list and in QUALIFY only")
@@ -369,6 +384,7 @@ def _grouping(binder: ExpressionBinder, node: exp.Expr) -> Expr:
 
 
 def _array(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Binds ARRAY, with all elements in their common type."""
     _only(node, "expressions")
     args = tuple(binder.bind(part) for part in node.expressions)
     element = common_of(tuple(arg.type for arg in args)) if args else None
@@ -400,6 +416,7 @@ def _struct(binder: ExpressionBinder, node: exp.Expr) -> Expr:
 
 
 def _split(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Returns `split` at one of SEPARATORS; Spark evaluates any other."""
     _only(node, "this", "expression")
     separator = node.expression
     if not (isinstance(separator, exp.Literal) and separator.is_string and separator.this in SEPARATORS):
@@ -451,3 +468,4 @@ SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] =
     exp.DateAdd: _date_add,
     exp.DateDiff: _datediff,
 }
+"""What binds a syntax node that is neither a function of the registry nor an aggregate."""

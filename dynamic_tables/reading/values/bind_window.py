@@ -22,6 +22,7 @@ from dynamic_tables.reading.values.aggregates import aggregate_of
 from dynamic_tables.reading.values.typed import cast
 
 Bind = Callable[[exp.Expr], Expr]
+"""Binds a part of a window function. Raises DefinitionError or UnsupportedError."""
 
 UNDER_NAMES: Mapping[type[exp.Expr], tuple[str, ...]] = {
     exp.Lag: ("this", "offset", "default"),
@@ -67,8 +68,8 @@ def bind_window(node: exp.Window, bind: Bind, bind_aggregate: Bind) -> Win:
     function, ignores_nulls = _function(node.this, bind, bind_aggregate)
     name = function.name
     frame = None if spec is None else _frame(spec, bind, order)
-    known = WINDOW_FUNCTIONS.get(name) if isinstance(function, Fn) else None
-    if known is not None and not known.framed:
+    description = WINDOW_FUNCTIONS.get(name) if isinstance(function, Fn) else None
+    if description is not None and not description.framed:
         if not order:
             raise DefinitionError(f"{name} needs an order; write {name}() OVER (... ORDER BY ...)")
         if frame is not None:
@@ -92,6 +93,7 @@ def _window(node: exp.Window) -> tuple[Sequence[exp.Expr], Sequence[exp.Expr], e
 
 
 def _named(node: exp.Window) -> exp.Window:
+    """Returns the window of the WINDOW clause that an OVER names. Raises DefinitionError: there is none."""
     select = node.find_ancestor(exp.Select)
     windows = [] if select is None else select.args.get("windows") or []
     found = [window for window in windows if window.name.lower() == node.alias.lower()]
@@ -109,8 +111,8 @@ def _function(node: exp.Expr, bind: Bind, bind_aggregate: Bind) -> tuple[Fn | Ag
     while isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
         node = node.this
     name = function_name(node)
-    known = WINDOW_FUNCTIONS.get(name)
-    if known is None:
+    description = WINDOW_FUNCTIONS.get(name)
+    if description is None:
         if ignores_nulls or (not is_form(node) and aggregate_of(node) is None):
             raise UnsupportedError(f"window function {name}")
         aggregate = bind_aggregate(node)
@@ -124,8 +126,8 @@ def _function(node: exp.Expr, bind: Bind, bind_aggregate: Bind) -> tuple[Fn | Ag
     if ignores_nulls and name not in ("lag", "lead", "first_value", "last_value", "nth_value"):
         raise DefinitionError(f"{name} takes no IGNORE NULLS")
     args = _arguments(name, node, bind)
-    fewest, most = known.arguments
-    type_ = known.result(args[0].type if args else None)
+    fewest, most = description.arguments
+    type_ = description.result(args[0].type if args else None)
     if not fewest <= len(args) <= most or type_ is None:
         raise DefinitionError(f"{name} takes {fewest} to {most} arguments, not {len(args)}")
     return Fn(name, args, type_), ignores_nulls
@@ -169,6 +171,7 @@ def _number(name: str, node: exp.Expr) -> Lit:
 
 
 def _key(node: exp.Expr, bind: Bind) -> SortKey:
+    """Returns one key of the ORDER BY in OVER."""
     if not isinstance(node, exp.Ordered) or node.args.get("with_fill") is not None:
         raise UnsupportedError("this ORDER BY in OVER")
     # Where the text does not say NULLS FIRST or LAST, sqlglot sets it as Spark does: first if ascending.

@@ -115,6 +115,7 @@ def suffixed(constant: Lit, to: Type) -> Lit | None:
 
 
 def _holds(type_: Type, number: int) -> bool:
+    """Tells whether an integer type holds a number: TINYINT has 8 bits, each later type twice as many."""
     bound = int(2 ** (8 * 2 ** INTEGRAL.index(type_.kind) - 1))
     return -bound <= number < bound
 
@@ -143,6 +144,7 @@ INFINITY_BITS = 0x7F800000
 
 
 def _float_of(bits: int) -> float:
+    """Returns the FLOAT of 32 bits."""
     value: float = struct.unpack("f", struct.pack("I", bits))[0]
     return value
 

@@ -30,10 +30,10 @@ MARK = "\ue000"
 """Part of the names that stand for columns: a character that no query has."""
 
 LEAVES = (exp.Column, exp.AggFunc, exp.Filter, exp.Window)
-"""What is bound in an expression that is passed: columns, aggregates and window functions; also times."""
+"""The parts that are bound in an expression that is passed: columns, aggregates, windows; also times."""
 
 NO_EXPRESSION = (exp.Query, exp.Window, exp.Star, exp.UDTF)
-"""What no expression over one row has."""
+"""Syntax that no expression over one row has."""
 
 
 def passed(node: exp.Expr, bind: Callable[[exp.Expr], Expr], type_of: TypeOf) -> Expr | None:

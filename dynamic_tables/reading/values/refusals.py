@@ -96,4 +96,5 @@ def join_kind(node: exp.Join) -> JoinKind:
 
 
 def _clause(name: str) -> str:
+    """Returns the name that users know of a clause."""
     return CLAUSE_NAMES.get(name, name.strip("_").replace("_", " ").upper())

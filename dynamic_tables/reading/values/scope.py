@@ -72,8 +72,8 @@ class Scope:
             raise DefinitionError(f"column {node.sql()}: qualify a column by its table's name only")
         table, name = node.table.lower(), node.name.lower()
         if table and table not in {alias for alias, _ in self.relations}:
-            known = ", ".join(alias for alias, _ in self._shown)
-            raise DefinitionError(f"unknown table {node.table} in {node.sql()}; in scope: {known}")
+            names = ", ".join(alias for alias, _ in self._shown)
+            raise DefinitionError(f"unknown table {node.table} in {node.sql()}; in scope: {names}")
         # A qualified name also reaches a column that USING has merged with another one.
         reached = self.star(table) if table else self.visible
         matches = [column for output, column in reached if output.lower() == name]
@@ -81,8 +81,8 @@ class Scope:
             return matches[0]
         if matches:
             raise DefinitionError(f"column {node.sql()} is ambiguous; qualify it")
-        known = ", ".join(f"{alias}.{output}" for alias, outputs in self._shown for output, _ in outputs)
-        raise DefinitionError(f"unknown column {node.sql()}; in scope: {known}")
+        names = ", ".join(f"{alias}.{output}" for alias, outputs in self._shown for output, _ in outputs)
+        raise DefinitionError(f"unknown column {node.sql()}; in scope: {names}")
 
     @property
     def _shown(self) -> Sequence[tuple[str, Outputs]]:

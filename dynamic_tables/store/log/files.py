@@ -136,6 +136,7 @@ class LocalFiles(Files):
 
 
 IO_UTILS = "org.apache.commons.io.IOUtils"
+"""A class in Spark's jars that reads a whole stream in one call of the JVM."""
 
 
 class HadoopFiles(Files):
@@ -225,6 +226,7 @@ class HadoopFiles(Files):
             place.getFileSystem(self.conf).delete(place, True)
 
     def _entries(self, folder: str) -> list[tuple[str, bool]]:
+        """Returns what is in a folder, as (name, whether it is a folder); nothing if it does not exist."""
         with java_errors(folder):
             path = self._path(folder)
             system = path.getFileSystem(self.conf)
@@ -234,6 +236,7 @@ class HadoopFiles(Files):
             return [(str(status.getPath().getName()), bool(status.isDirectory())) for status in statuses]
 
     def _path(self, text: str) -> Any:
+        """Returns Hadoop's object for a path."""
         return java_class(self.spark, "org.apache.hadoop.fs.Path")(text)
 
 
@@ -242,7 +245,10 @@ HADOOP_BUFFER = 256 << 10
 
 
 class HadoopStream(io.RawIOBase):
-    """A file of any file system that Spark can reach, read in parts. `size`: its length in bytes."""
+    """A file of any file system that Spark can reach, read in parts. `size`: its length in bytes.
+
+    `java`: Hadoop's stream of the file. `at`: the position of the next byte to read.
+    """
 
     def __init__(self, file: str, java: Any, size: int) -> None:
         self.file, self.java, self.size, self.at = file, java, size, 0
@@ -279,7 +285,7 @@ class HadoopStream(io.RawIOBase):
 
 @contextmanager
 def java_errors(path: str) -> Iterator[None]:
-    """Turns errors of Hadoop's file systems into OSError, as for files of this machine."""
+    """Opens a block in which an error of Hadoop's file systems becomes an OSError, as for local files."""
     try:
         yield
     except Exception as error:

@@ -22,7 +22,7 @@ FOLDER = "_operations"
 
 @dataclass(slots=True)
 class Journal:
-    """The events in the folder of an account, as far as `poll` has read them, and what they add up to.
+    """The events in the folder of an account, as far as `poll` has read them, and the state after them.
 
     Its methods may be called by several threads: one refreshes, another one renews the claim.
     """
@@ -53,18 +53,18 @@ class Journal:
         `make` is called again if another process is faster, so that what it decides is true when the event is
         written. Raises StoreError: if it cannot be written.
         """
-        made: list[Event | None] = []
+        attempts: list[Event | None] = []
 
         def text(whole: bool) -> str | None:
             event = make(self.state)
-            made.append(event)
+            attempts.append(event)
             return None if event is None else text_of(event, self.state.to_json() if whole else None)
 
         with self.lock:
             written = self.entries.append(self.poll, text)
             if written is not None:
                 self._add(written)
-            return made[-1]
+            return attempts[-1]
 
     def add(self, event: Event) -> None:
         """Adds an event whatever others have added. Raises StoreError."""
@@ -80,6 +80,10 @@ class Journal:
             return list(self.events)
 
     def _add(self, text: str) -> None:
+        """Adds the event in the text of a file to the events and to the state.
+
+        The state that some files hold is used only in the first file that is read; later ones repeat it.
+        """
         data = json.loads(text)
         before = data.pop("before", None)
         if before is not None and not self.events:

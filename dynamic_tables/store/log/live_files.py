@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Body = Mapping[str, Any]
+"""What an `add` or a `remove` says of its file."""
 
 RECORDS = re.compile(r'"numRecords"\s*:\s*(\d+)')
 """Finds the number of rows in the text of a file's statistics, which may be long and is not parsed for it."""
@@ -21,8 +22,9 @@ RECORDS = re.compile(r'"numRecords"\s*:\s*(\d+)')
 
 @dataclass(slots=True)
 class LiveFiles:
-    """The files after some commits: by path the deletion vector, and the number of rows if the log tells it.
+    """The files after some commits.
 
+    `files`: by path the id of the deletion vector, and the number of live rows, None if the log has no count.
     `whole`: the log was read from its first commit on, so a file that is not here is not in the table.
     """
 
@@ -40,19 +42,19 @@ class LiveFiles:
         after: list[int | None] = []
         meant = True
         for body in removed:
-            known = self.files.get(str(body["path"]))
-            if known is None or known[0] != vector_id(body):
+            state = self.files.get(str(body["path"]))
+            if state is None or state[0] != vector_id(body):
                 # After log cleanup an unknown file may have been added by a commit that is gone.
-                meant = meant and known is None and not self.whole
+                meant = meant and state is None and not self.whole
                 before.append(None)
             else:
                 before.append(self.files.pop(str(body["path"]))[1])
         for body in added:
-            known = self.files.get(str(body["path"]))
-            if known is not None:
+            state = self.files.get(str(body["path"]))
+            if state is not None:
                 # The same file again has new statistics or tags.
-                meant = meant and known[0] == vector_id(body)
-                before.append(known[1])
+                meant = meant and state[0] == vector_id(body)
+                before.append(state[1])
             self.files[str(body["path"])] = vector_id(body), live_rows(body)
             after.append(live_rows(body))
         counted = None not in before and None not in after

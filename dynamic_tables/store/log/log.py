@@ -108,12 +108,12 @@ class TableLog:
 
     def poll(self) -> Sequence[LoggedCommit]:
         """Reads and returns the commits after the newest one known. Raises CorruptTable: unreadable log."""
-        known = len(self.commits)
+        count = len(self.commits)
         version = self.commits[-1].version + 1 if self.commits else self._first()
         while (text := self._text(version)) is not None:
             self.commits.append(self._commit(version, text))
             version += 1
-        return self.commits[known:]
+        return self.commits[count:]
 
     def folded(self, kind: type[Folded]) -> Folded:
         """Returns the fold of all commits read so far. It is kept, so each commit is given to it only once.
@@ -169,10 +169,12 @@ class TableLog:
         return min(versions)
 
     def _text(self, version: int) -> str | None:
+        """Returns the text of a commit; None if its file is not there. Raises CorruptTable."""
         with decoding(f"{self.name}: commit {version} of its Delta log"):
             return self.files.read(f"{self.log_folder}/{version:020d}.json")
 
     def _commit(self, version: int, text: str) -> LoggedCommit:
+        """Returns the commit that a text holds, after the commits read so far. Raises CorruptTable."""
         with decoding(f"{self.name}: commit {version} of its Delta log"):
             actions = [json.loads(line) for line in text.splitlines() if line.strip()]
             before = self.commits[-1].table if self.commits else None
@@ -197,6 +199,7 @@ class TableLog:
                 case "protocol":
                     features = _features(body)
                 case "txn":
+                    # `int(str(...))`, here and below: `int` does not accept the type `object`.
                     transactions[str(body["appId"])] = int(str(body["version"]))
                 case "add":
                     added.append(body)
@@ -210,7 +213,7 @@ class TableLog:
         described = table or self.metadata_at(self.folder, version)
         # `dataChange` is false for OPTIMIZE, but it is only the word of the writer: a commit that leaves
         # another number of rows, or names files in another state, counts as a change in any case.
-        told = any(body.get("dataChange") for body in (*added, *removed))
+        claimed = any(body.get("dataChange") for body in (*added, *removed))
         other_number, meant = self.live.follow(removed, added)
         return LoggedCommit(
             version=version,
@@ -219,7 +222,7 @@ class TableLog:
             metadata=_ours(info.get("userMetadata")),
             table=described,
             features=features,
-            changes_rows=told or other_number or not meant,
+            changes_rows=claimed or other_number or not meant,
             meant=meant,
             transactions=transactions,
             removed=tuple((str(body["path"]), _vector(body)) for body in removed),
@@ -228,7 +231,10 @@ class TableLog:
 
 @contextmanager
 def decoding(what: str) -> Iterator[None]:
-    """Raises CorruptTable if the block cannot read or decode stored text; `what` names the text."""
+    """Opens a block that reads and decodes stored text; an error in it is raised as CorruptTable.
+
+    `what` names the text in the message.
+    """
     try:
         yield
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -237,6 +243,7 @@ def decoding(what: str) -> Iterator[None]:
 
 
 def _table(body: Mapping[str, object]) -> TableMetadata:
+    """Returns the description in a `metaData` action. Raises KeyError or TypeError: it is damaged."""
     properties = body.get("configuration") or {}
     if not isinstance(properties, dict):
         raise TypeError("configuration is no object")
@@ -252,6 +259,7 @@ def _table(body: Mapping[str, object]) -> TableMetadata:
 
 
 def _features(body: Mapping[str, object]) -> frozenset[str]:
+    """Returns what a `protocol` action demands of a writer. Raises KeyError: it names no version."""
     # Tables with table features list them by name (writer version 7); older ones have only a version.
     named = body.get("writerFeatures")
     if isinstance(named, list):

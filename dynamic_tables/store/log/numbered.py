@@ -86,13 +86,14 @@ class NumberedFiles:
             return self.files.put(path, text)
 
     def _last_whole(self) -> int:
+        """Returns the number of the last file that holds the whole state, where reading begins; else 0."""
         numbers = [int(match[1]) for match in map(COMMIT.match, self.files.files(self.folder)) if match]
         return max(numbers, default=0) // WHOLE_EVERY * WHOLE_EVERY
 
 
 @contextmanager
 def decoding_entry(entries: NumberedFiles, otherwise: str) -> Iterator[None]:
-    """Raises CorruptTable, with the file, where an entry cannot be read.
+    """Opens a block that reads entries; raises CorruptTable, with the file, for one that cannot be read.
 
     `otherwise`: what happens if the last file is removed.
     """

@@ -22,7 +22,9 @@ AddAction = Mapping[str, Any]
 
 
 FileStates = dict[str, tuple[AddAction | None, AddAction | None]]
-"""By the path of a data file: its states before the first and after the last of some commits."""
+"""By the path of a data file: its states before the first and after the last of some commits.
+
+None: the file was not part of the table then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class TouchedFile:
 
 
 def touched_files(log: TableLog, start: int, end: int) -> tuple[TouchedFile, ...] | None:
-    """Returns the net of what the commits after `start` up to `end` did to each data file.
+    """Returns the files that differ between the versions `start` and `end`, with their states at both.
 
     None where a commit does not name the files that the table has: then only Delta can tell its versions. A
     file that is removed and comes back (RESTORE) is no change.
@@ -69,7 +71,7 @@ def touched_files(log: TableLog, start: int, end: int) -> tuple[TouchedFile, ...
 
 
 def follow(files: FileStates, actions: Sequence[Mapping[str, Mapping[str, Any]]]) -> None:
-    """Takes in one commit: of each file the first state stays, and the last state is that of this commit."""
+    """Adds one commit to `files`: a file's first state stays, its last state is that after this commit."""
     # A commit names a file twice when its deletion vector changes: `remove` with the old vector, `add` with
     # the new one, in any order. The old state must be seen first.
     for action in actions:
@@ -134,4 +136,5 @@ def live_rows(file: AddAction) -> int:
 
 
 def _changes_data(action: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Tells whether an action says that it changes the rows of the table."""
     return any(bool(body.get("dataChange")) for kind, body in action.items() if kind in ("add", "remove"))

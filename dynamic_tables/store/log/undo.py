@@ -19,6 +19,7 @@ from dynamic_tables.store.log.own_commit import Actions
 from dynamic_tables.store.log.touched import FileStates, as_added, follow, removed, same_rows
 
 Action = Mapping[str, Mapping[str, Any]]
+"""One action of a Delta commit: its kind, such as `add`, and its body."""
 
 
 def inverse(log: TableLog, own: Sequence[int], active: ActiveFiles) -> Actions:
@@ -85,4 +86,5 @@ def commit_text(log: TableLog, metadata: str, fence: tuple[str, int], actions: A
 
 
 def _now() -> int:
+    """Returns the time since the epoch in milliseconds, the unit of Delta's log."""
     return time.time_ns() // 1_000_000

@@ -37,7 +37,7 @@ def arrow_rows(frame: DataFrame) -> pa.Table:
 
 
 def holds_nested_variants(frame: DataFrame) -> bool:
-    """Whether a column holds VARIANTs inside arrays, maps or structs, which this module does not fetch."""
+    """Tells whether a column holds VARIANTs inside arrays, maps or structs: `arrow_rows` cannot fetch it."""
     from pyspark.sql.types import VariantType
 
     def holds(type_: object) -> bool:

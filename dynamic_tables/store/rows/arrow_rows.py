@@ -52,8 +52,8 @@ class ArrowRows:
     """Reads rows of the table in `folder`, with `$ROW_ID` as the last column if `ids`.
 
     `columns`: the columns to read. `materialized`: in a base table, the column in which Delta keeps the ids
-    of rows that were rewritten. None for a dynamic table, which stores `$ROW_ID` itself. `most_bytes`: of
-    the files, up to which they are read here.
+    of rows that were rewritten. None for a dynamic table, which stores `$ROW_ID` itself. `most_bytes`: larger
+    files are left to Spark.
     """
 
     folder: str
@@ -117,6 +117,7 @@ class ArrowRows:
         return pa.table([*columns, ids], schema=self.schema)
 
     def _positions(self, part: FilePart, rows: int) -> BitMap64:
+        """Returns the positions of a part: as given, or of all live rows. `rows`: all rows of the file."""
         if part.positions is not None:
             return part.positions
         deleted = read_vector(self.folder, part.file.get("deletionVector"), self.files)
@@ -178,5 +179,6 @@ def has_old_values(rows: pa.Table) -> bool:
 
 
 def _has_older(values: pa.ChunkedArray, day: dt.date) -> bool:
+    """Tells whether a value lies before a day."""
     # Compared by Arrow: Python has no dates before the year 1 and after the year 9999, and Spark has.
     return bool(pc.any(pc.less(values, pa.scalar(day, pa.date32()).cast(values.type))).as_py())

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """A data file, and the positions of the rows of it that are meant; None for all live rows."""
+    """Some rows of a data file, by their positions in it; None: all rows that are not deleted."""
 
     file: AddAction
     positions: BitMap64 | None = None
 
     @property
     def rows(self) -> int:
-        """The number of rows that are meant. Raises KeyError: the log does not tell it."""
+        """The number of these rows. Raises KeyError: the log has no count of the file's rows."""
         return live_rows(self.file) if self.positions is None else len(self.positions)
 
 
@@ -82,6 +82,7 @@ class FileRows:
         return frames[0] if len(frames) == 1 else frames[0].unionAll(frames[1])
 
     def _vector(self, file: AddAction) -> BitMap64:
+        """Returns the positions of a file's deleted rows."""
         return read_vector(self.folder, file.get("deletionVector"), self.files)
 
     def _part(self, chosen: Sequence[tuple[AddAction, BitMap64]]) -> DataFrame:
@@ -97,6 +98,7 @@ class FileRows:
         return frame.drop("$FILE", "$INDEX")
 
     def _positions(self, ranges: Mapping[str, Sequence[tuple[int, int]]]) -> DataFrame:
+        """Returns a row (file name, position) for each position in some ranges (first, last)."""
         import pyarrow as pa
 
         rows = [(name, first, last) for name, pairs in ranges.items() for first, last in pairs]

@@ -33,7 +33,9 @@ def candidates(active: Iterable[AddAction], row_ids: Sequence[str]) -> list[AddA
 def places(
     folder: str, files: Files, among: Sequence[AddAction], row_ids: Sequence[str], most: int
 ) -> Places | None:
-    """Returns where rows are stored in some files of a table in `folder`; None if they have over `most` rows.
+    """Returns where the rows with some ids are in the files `among` of a table in `folder`.
+
+    None if these files have more than `most` rows. Raises KeyError: the log has no count of a file's rows.
 
     Rows that a deletion vector takes out are not found.
     """

@@ -55,6 +55,7 @@ def read_vector(folder: str, vector: Mapping[str, Any] | None, files: Files) -> 
 
 
 def _stored(content: bytes, vector: Mapping[str, Any], size: int) -> bytes:
+    """Returns the bytes of a vector from its file. Raises ValueError: their number is not `size`."""
     # In a file, `offset` is the place of the size (4 bytes, big-endian); the vector and its CRC-32 follow.
     start = int(vector.get("offset") or 0) + 4
     (stored,) = struct.unpack_from(">i", content, start - 4)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROW_TRACKING = "delta.enableRowTracking"
+"""The property by which Delta gives rows ids that survive updates."""
 
 
 def place_of(caller: SparkSession, own: SparkSession, path_or_name: str) -> str:

@@ -18,7 +18,7 @@ VERSION = "spark.databricks.delta.write.txnVersion"
 def commit_settings(
     session: SparkSession, metadata: str, txn: tuple[str, int] | None = None
 ) -> Iterator[None]:
-    """Gives every Delta commit of the block `metadata` and, if given, `txn` (application id, version).
+    """Opens a block whose Delta commits have `metadata` and, if given, `txn` (application id, version).
 
     Delta silently skips a write to a table that has the pair `txn` already: it fences off a second refresh
     from the same contents, and a part of a transaction that was undone. Both are settings of the session that

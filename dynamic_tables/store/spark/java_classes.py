@@ -26,10 +26,10 @@ def java_class(spark: SparkSession, name: str) -> Any:
 
 def java_list(spark: SparkSession, values: Iterable[Any] = ()) -> Any:
     """Returns a list of Java with some values."""
-    made = java_class(spark, "java.util.ArrayList")()
+    result = java_class(spark, "java.util.ArrayList")()
     for value in values:
-        made.add(value)
-    return made
+        result.add(value)
+    return result
 
 
 def java_none(spark: SparkSession) -> Any:

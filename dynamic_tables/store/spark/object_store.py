@@ -23,8 +23,10 @@ SCHEME = "s3a"
 
 LOG_STORE = Path(__file__).with_name("ConditionalLogStore.java")
 SETTING = f"spark.delta.logStore.{SCHEME}.impl"
+"""Spark's setting that names the class by which Delta writes its logs to S3."""
 
 ONE_PROCESS = "io.delta.storage.S3SingleDriverLogStore"
+"""Delta's own class, which is safe only where one process writes."""
 
 PROBE = "_conditional_writes"
 """The file of an account that each opening tries to create twice."""
@@ -49,7 +51,7 @@ def prepare(session: SparkSession, account: str) -> None:
                 f"{account}: this Spark has no S3A; open it by `open_session(s3=True)`, or give it the "
                 "package org.apache.hadoop:hadoop-aws in the version of its Hadoop"
             )
-        # Another one than Delta's own, which is for one process alone, is the choice of the session's owner.
+        # A class other than Delta's own is the choice of the session's owner.
         if conf.get(SETTING, ONE_PROCESS) == ONE_PROCESS:
             if not _is_there(session, LOG_STORE.stem):
                 _compile(session, LOG_STORE)
@@ -77,6 +79,7 @@ def _ensure_conditional(session: SparkSession, account: str) -> None:
 
 
 def _is_there(session: SparkSession, name: str) -> bool:
+    """Tells whether the JVM finds a class. Raises any other error of Java."""
     try:
         java_class(session, "java.lang.Class").forName(name, False, _loader(session))
     except Exception as error:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionFunctions:
-    """The functions that a session knows; `known`: the digest of each."""
+    """The functions that the engine has registered in a session; `known`: the digest of each by name."""
 
     session: SparkSession
     known: dict[str, str] = field(default_factory=dict)
@@ -51,13 +51,14 @@ class SessionFunctions:
                 self.session.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
 
     def _register(self, found: Loaded) -> None:
+        """Registers a function in Python; one that takes Series of pandas gets many rows in one call."""
         from pyspark.sql.functions import udf
         from pyspark.sql.pandas.functions import pandas_udf
 
         assert found.call is not None
         # To Spark every function is deterministic; one that is not makes its tables FULL before.
         if takes_series(found.call):
-            made = pandas_udf(found.call, found.function.returns)  # type: ignore[call-overload]
+            function = pandas_udf(found.call, found.function.returns)  # type: ignore[call-overload]
         else:
-            made = udf(found.call, found.function.returns, useArrow=False)
-        self.session.udf.register(found.function.name, made)
+            function = udf(found.call, found.function.returns, useArrow=False)
+        self.session.udf.register(found.function.name, function)

@@ -15,12 +15,17 @@ CONFLICT = re.compile(
 
 TRACEBACK = "Traceback (most recent call last):"
 LONGEST_CAUSE = 400
+"""How many characters of an error's text are kept."""
+
 PACKAGES = frozenset({"pyspark", "py4j", "delta", "pyarrow"})
+"""The packages whose errors become errors of the engine."""
 
 
 @contextmanager
 def store_errors(what: str = "") -> Iterator[None]:
-    """Raises StoreError for every error of pyspark, py4j or the file system; `what` names the object.
+    """Opens a block in which an error of PACKAGES or of the file system is raised as StoreError.
+
+    `what` names the object in the message.
 
     A conflict with another writer keeps the name of Delta's exception, such as ConcurrentAppendException,
     and is a WriteConflict.

@@ -80,6 +80,7 @@ class Folder:
     Sub-folders are ignored if their name starts with a dot or underscore, or if they hold no file, which is
     what a crash before the first commit leaves. `database`: the session's current database, in which base
     tables have their plain names (`registered`). `looked_at`: the names that this operation has checked.
+    `account_id`: returns the id of the account; the store sets it. `_active`: the data files by table.
     """
 
     def __init__(self, path: str, files: Files, session: SparkSession, database: str) -> None:
@@ -116,6 +117,7 @@ class Folder:
         return self.log(name).files
 
     def _own_place(self, name: str) -> str:
+        """Returns the path of a sub-folder of the account, also for an attached table."""
         return f"{self.path}/{name}"
 
     def sql_name(self, name: str) -> str:
@@ -123,7 +125,7 @@ class Folder:
         return f"delta.{SPARK.identifier(self.path_of(name))}"
 
     def definitions(self) -> Known:
-        """Returns the definitions in the order of creation; folders that hold none are known as such."""
+        """Returns the definitions in the order of creation, and the errors of folders that cannot be read."""
         names = {name for name in self.files.folders(self.path) if name[0] not in "._"}
         if not self.files.renames:
             names.difference_update(self._dropped_names())
@@ -193,10 +195,10 @@ class Folder:
 
     def _define(self, name: str, log: TableLog, first: str | None) -> TableLog:
         """Makes the entry of a table by its newest description; returns its log."""
-        table, known = log.newest.table, self.entries.get(name)
-        if known is not None and known.place:
-            keyed = attached(name, known.place, table, known.key)
-            self.entries[name] = replace(known, table=table, definition=keyed)
+        table, entry = log.newest.table, self.entries.get(name)
+        if entry is not None and entry.place:
+            keyed = attached(name, entry.place, table, entry.key)
+            self.entries[name] = replace(entry, table=table, definition=keyed)
             return log
         place = attached_place(table)
         if place:
@@ -255,6 +257,7 @@ class Folder:
         return log
 
     def _forget(self, name: str) -> None:
+        """Removes what was read of a table from here, from Spark's catalog and from Delta's cache."""
         entry = self.entries.pop(name)
         self._active.pop(name, None)
         with store_errors(name):
@@ -329,6 +332,7 @@ class Folder:
                 self._forget_in_delta(self._own_place(name))
 
     def _next_order(self) -> int:
+        """Returns the number of a new table or view in the order of creation."""
         return max((entry.order for entry in self.entries.values()), default=0) + 1
 
     def remove(self, name: str, *, for_good: bool = False) -> None:
@@ -368,8 +372,8 @@ class Folder:
         """Brings back the table or view that was removed last under a name. Raises DefinitionError."""
         dropped = self._dropped_place(name)
         if not self.files.exists(dropped):
-            known = ", ".join(sorted(self._dropped_names())) or "none"
-            raise DefinitionError(f"no dropped table or view {name}; there are: {known}")
+            names = ", ".join(sorted(self._dropped_names())) or "none"
+            raise DefinitionError(f"no dropped table or view {name}; there are: {names}")
         if self.files.renames:
             self._clear(name)
             self._move(name, dropped, self._own_place(name))
@@ -379,6 +383,7 @@ class Folder:
         return self.polled_definition(name)
 
     def _dropped_names(self) -> Sequence[str]:
+        """Returns the names of tables and views that can be restored."""
         place = f"{self.path}/{DROPPED}"
         return self.files.folders(place) if self.files.renames else self.files.files(place)
 
@@ -424,6 +429,7 @@ class Folder:
         self.polled(name)
 
     def _move(self, name: str, place: str, other: str, *, over: bool = False) -> None:
+        """Renames the folder of a table or view from one path to another. `over`: see `Files.rename`."""
         with store_errors(name):
             self._unregister(name)
             self.files.rename(place, other, over=over)
@@ -433,11 +439,13 @@ class Folder:
         self._active.pop(name, None)
 
     def _unregister(self, name: str) -> None:
+        """Drops a base table's plain name from Spark's catalog, if it has one; its files stay."""
         if name in self.registered:
             self.session.sql(f"DROP TABLE {self.database}.{SPARK.identifier(name)}")
             self.registered.discard(name)
 
     def _dropped_place(self, name: str) -> str:
+        """Returns the path where a dropped table or view lies, or the file that marks it; see DROPPED."""
         return f"{self.path}/{DROPPED}/{name}"
 
     def register(self, name: str) -> None:
@@ -466,17 +474,20 @@ class Folder:
             return create_once(self.session, place, f"{place}/_delta_log/{version:020d}.json", text)
 
     def _delta_log(self, name: str) -> Any:
+        """Returns Delta's object in the JVM for the log of a table."""
         java = self.session._jsparkSession  # noqa: SLF001
         with store_errors(name):
             return java_class(self.session, DELTA_LOG).forTable(java, self.path_of(name))
 
     def _forget_in_delta(self, place: str) -> None:
+        """Removes the log of the table in a folder from Delta's cache."""
         # Delta caches logs by path; a new table in the same folder would get the old log. The cache has no
         # Python interface.
         path = java_class(self.session, "org.apache.hadoop.fs.Path")(place)
         java_class(self.session, DELTA_LOG).invalidateCache(self.session._jsparkSession, path)  # noqa: SLF001
 
     def _is_leftover(self, name: str) -> bool:
+        """Tells whether a sub-folder is no table: a crash came before its first commit, or it was dropped."""
         place = self._own_place(name)
         if self._is_marked(name):
             return True
@@ -508,6 +519,7 @@ def _newest(log: TableLog) -> tuple[int, str | None]:
 
 
 def _text(log: TableLog, version: int) -> str | None:
+    """Returns the text of a commit, read from its file now; None if there is none."""
     return log.files.read(f"{log.log_folder}/{version:020d}.json")
 
 

@@ -37,5 +37,6 @@ def merge_text(target: str, source: str, columns: Columns, *, strict: bool) -> s
 
 
 def _unless(condition: str, value: str, message: str) -> str:
+    """Returns SQL that is `value` if `condition` holds, and else fails with REFUSED and the message."""
     complaint = f"raise_error(concat('{REFUSED}: {message}: ', {value}))"
     return f"CASE WHEN {condition} THEN {value} ELSE CAST({complaint} AS STRING) END"

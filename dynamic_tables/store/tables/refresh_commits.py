@@ -55,9 +55,9 @@ class RefreshCommits:
     """Writes refreshes to the dynamic tables in a folder.
 
     `strict`: changes that do not fit the contents are refused. `seen`: by table, the version of the newest
-    refresh when its refresh began, -1 if there was none, and the first commit of the table. Another refresh
-    since then is a conflict, and another table under that name is one. `own_commit`: writes a commit without
-    Spark; a test replaces it.
+    refresh when this one began, -1 if there was none, and the text of the table's first commit. Another
+    refresh since then is a conflict, and so is another table under that name. `own_commit`: writes a commit
+    without Spark; a test replaces it.
     """
 
     folder: Folder
@@ -247,8 +247,8 @@ class RefreshCommits:
         frame = frame.where(f"{row_id} BETWEEN {SPARK.string(min(row_ids))} AND {SPARK.string(max(row_ids))}")
         paths = {file_name(file["path"]): file["path"] for file in files}
         stored: dict[str, list[tuple[str, int]]] = {}
-        for known, name, index in frame.join(wanted.hint("broadcast"), ROW_ID, "left_semi").collect():
-            stored.setdefault(paths[name], []).append((known, index))
+        for found, name, index in frame.join(wanted.hint("broadcast"), ROW_ID, "left_semi").collect():
+            stored.setdefault(paths[name], []).append((found, index))
         return stored
 
     def _commit_by_engine(
@@ -358,6 +358,7 @@ def _described(log: TableLog) -> Mapping[str, object]:
 
 
 def _overtaken(table: DynamicTable, version: int) -> StoreError:
+    """Returns the error of a refresh during which another one was committed, in `version`."""
     return StoreError(
         f"another process refreshed {table.name} during this refresh, in version {version}; "
         "refresh the table again"

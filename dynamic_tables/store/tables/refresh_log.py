@@ -57,12 +57,12 @@ def to_metadata(record: RefreshRecord, number: int) -> dict[str, object]:
 
 @dataclass(slots=True)
 class RefreshesOfLog:
-    """The fold of a log into its refreshes.
+    """The refreshes of a log, built commit by commit (a `Fold` of `TableLog`).
 
-    `versions`: the refreshes as versions of a source. `foreign`: the last change of rows by another writer,
-    None if a refresh has written all rows anew since. `numbers`: by table id, the greatest number in any txn,
-    also of a commit that is no whole refresh: Delta skips, without an error, a write with a number that is
-    not greater. A log grows by one commit with each refresh, for years, so what was decoded once is kept.
+    `versions`: the refreshes as versions of a source. `foreign`: the last commit by another writer that
+    changed rows, None once a later refresh wrote all rows anew. `numbers`: by table id, the greatest number
+    in any txn, even in a commit that `_logged` does not accept, because Delta silently skips a write whose
+    number is not greater. The state is kept, because a log grows for years.
     """
 
     refreshes: list[LoggedRefresh] = field(default_factory=list)
@@ -90,10 +90,10 @@ class RefreshesOfLog:
 
 
 def refreshes(log: TableLog, *, edited: bool = False) -> Sequence[LoggedRefresh]:
-    """Returns the refreshes, oldest first.
+    """Returns the refreshes, oldest first. `edited`: also if another writer changed rows since.
 
-    Raises CorruptTable: where a refresh cannot be read, or, unless `edited`, where another writer changed
-    rows and no refresh has written the contents anew since.
+    Raises CorruptTable: a refresh cannot be read; or, without `edited`, another writer changed rows and no
+    refresh wrote them anew.
     """
     return tuple(_refreshed(log, edited=edited).refreshes)
 
@@ -107,6 +107,7 @@ def versions(log: TableLog) -> Sequence[SourceVersion]:
 
 
 def _refreshed(log: TableLog, *, edited: bool) -> RefreshesOfLog:
+    """Returns the refreshes of all commits read so far. Raises CorruptTable as `refreshes` does."""
     refreshed = log.folded(RefreshesOfLog)
     if refreshed.foreign is not None and not edited:
         raise CorruptTable(
@@ -135,7 +136,8 @@ def _logged(name: str, commit: LoggedCommit) -> LoggedRefresh | None:
         return None
     with decoding(f"{name}: the refresh in version {commit.version}"):
         record = _record(refresh)
-        # Older versions of this engine numbered refreshes by their data timestamps.
+        # Older versions of this engine numbered refreshes by their data timestamps. A value of the metadata
+        # has the type `object`, which `int` does not accept: hence `int(str(...))`, here and below.
         number = int(str((commit.metadata or {}).get("number", record.frontier.timestamp)))
     return LoggedRefresh(commit.version, record, commit.table.id, number) if fence == number else None
 
@@ -161,4 +163,5 @@ def _record(refresh: Mapping[str, object]) -> RefreshRecord:
 
 
 def _count(value: object) -> int | None:
+    """Returns a number of rows from the metadata; None for an action that computes no change set."""
     return None if value is None else int(str(value))

@@ -35,6 +35,7 @@ from dynamic_tables.store.sizes import SIZES, Sizes
 from dynamic_tables.store.tables.merge_text import REFUSED
 
 SPARK_VERSION = version("pyspark")
+"""What a file says about its writer; see `new_file`."""
 
 Locate = Callable[[Sequence[AddAction], Sequence[str]], Places]
 """(files, row ids) -> where the row ids are stored in these files."""
@@ -90,11 +91,13 @@ class SmallMerge:
         return actions
 
     def _stored(self, row_ids: Sequence[str]) -> Places:
+        """Returns where the rows with some ids are: found here, or by `locate` in a large table."""
         among = candidates(self.active.files.values(), row_ids)
         stored = places(self.folder, self.files, among, row_ids, self.sizes.ids_read_here)
         return self.locate(among, row_ids) if stored is None else stored
 
     def _live_rows(self, file: AddAction, deleted: BitMap64) -> pa.Table:
+        """Returns the live rows of a file, but for the positions `deleted` that this merge takes out."""
         # Spark writes a TIMESTAMP as INT96, which Arrow would read as nanoseconds: years 1677 to 2262 only.
         with self.files.open(absolute(self.folder, file["path"])) as stored:
             rows = pq.read_table(stored, columns=self._columns, coerce_int96_timestamp_unit="us")
@@ -103,9 +106,11 @@ class SmallMerge:
 
     @property
     def _columns(self) -> list[str]:
+        """The names of the columns that are stored."""
         return [name for name in self.folded.column_names if name != OPERATION.name]
 
     def _vector(self, file: AddAction) -> BitMap64:
+        """Returns the positions of a file's deleted rows."""
         return read_vector(self.folder, file.get("deletionVector"), self.files)
 
     def _without(self, file: AddAction, positions: BitMap64) -> Actions:
@@ -190,6 +195,7 @@ def statistics_of(rows: pa.Table, most: int = SIZES.statistics) -> Mapping[str, 
 
 
 def _short(texts: pa.ChunkedArray, most: int) -> bool:
+    """Tells whether no text has more than `most` characters; False where all are NULL."""
     longest = pc.max(pc.utf8_length(texts)).as_py()
     return longest is not None and longest <= most
 

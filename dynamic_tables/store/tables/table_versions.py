@@ -1,6 +1,6 @@
 """Reads tables: a whole version, or the rows that the commits between two versions touched.
 
-There are three roads to the same rows, the cheapest first: few rows at known positions are read by Arrow
+There are three ways to read the same rows, the cheapest first: few rows at known positions are read by Arrow
 without Spark; files that the log names are read by Spark through Delta's classes; and where the log does not
 tell the files (cleaned up, partitioned, mapped columns) Delta's own time travel reads the version. Small
 results are kept as literals, because several tables read the same source and the same interval.
@@ -45,6 +45,7 @@ END = SPARK.identifier("$END")
 """Marks rows of the end of an interval, among rows of both ends."""
 
 Stored = BaseTable | DynamicTable
+"""A table that has rows of its own; a view has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +66,10 @@ class TableVersions:
     def snapshot(self, table: Stored, version: int, ids: bool) -> SparkRelation:
         """Returns the rows of a version, with `$ROW_ID` if `ids`. Raises StoreError: it cannot be read."""
         key = (table.name, self.folder.log(table.name).newest.table.id, version, _items(table, ids))
-        known = self.snapshots.get(key)
-        if known is not None:
+        cached = self.snapshots.get(key)
+        if cached is not None:
             self.snapshots.move_to_end(key)
-            return known
+            return cached
         with store_errors(f"{table.name} at version {version}"):
             relation = self._read(table, version, ids)
         if relation.local:
@@ -100,7 +101,7 @@ class TableVersions:
         return found
 
     def _touched(self, table: Stored, start: SourceVersion, end: SourceVersion) -> Touched | None:
-        """Returns the rows as `touched` does, without a look at those that are kept."""
+        """Returns the rows as `touched` does, read from the files in any case."""
         log = self.folder.log(table.name)
         if not _read_alike(log, start.version) or not _read_alike(log, end.version):
             return None
@@ -180,6 +181,7 @@ class TableVersions:
             self._forget_interval(interval)
 
     def _forget_interval(self, key: tuple[object, ...]) -> None:
+        """Drops the rows that are kept of one interval."""
         kept = self.intervals.pop(key)
         self.workspace.release([kept.before, kept.after], ())
 
@@ -202,6 +204,7 @@ class TableVersions:
         return version_frame(self.workspace.session, self.folder.path_of(table.name), version, items)
 
     def _read(self, table: Stored, version: int, ids: bool) -> SparkRelation:
+        """Returns the rows of a version as `snapshot` does, read from the files in any case."""
         files = self._files_at(table, version, ids)
         if files is not None:
             rows = self._file_rows(table, ids=ids)
@@ -236,6 +239,7 @@ class TableVersions:
         return files
 
     def _file_rows(self, table: Stored, *, ids: bool) -> FileRows:
+        """Returns the reader of a table's files by Spark."""
         folder = self.folder.path_of(table.name)
         return FileRows(
             self.workspace.session,
@@ -301,6 +305,7 @@ class TableVersions:
         return few or bound(frame, local=False)
 
     def _may_be_named(self, files: Sequence[AddAction]) -> bool:
+        """Tells whether files are so few and small that a data frame names each; see `Sizes.named_files`."""
         sizes = self.workspace.sizes
         return len(files) <= sizes.named_files and sum(file["size"] for file in files) <= sizes.named_bytes
 
@@ -325,6 +330,7 @@ class TableVersions:
         return rows <= sizes.changed_rows and size <= sizes.changed_bytes
 
     def _is_large(self, interval: Touched) -> bool:
+        """Tells whether the rows at one end of an interval are more than are kept for many intervals."""
         return any(map(self.workspace.is_large, (interval.before, interval.after)))
 
 
@@ -334,6 +340,7 @@ def _is_keyed(table: Stored) -> bool:
 
 
 def _is_padded(table: Stored) -> bool:
+    """Tells whether a table has a column of type CHAR(n), which Spark pads with spaces."""
     return isinstance(table, BaseTable) and table.padded
 
 
@@ -354,6 +361,7 @@ def _read_alike(log: TableLog, version: int) -> bool:
 
 
 def _items(table: Stored, ids: bool) -> tuple[str, ...]:
+    """Returns the SQL expressions of a table's columns, and of `$ROW_ID` if `ids`."""
     items = tuple(SPARK.identifier(column) for column, _ in table.columns)
     if not ids:
         return items
@@ -361,6 +369,7 @@ def _items(table: Stored, ids: bool) -> tuple[str, ...]:
 
 
 def _columns(table: Stored, ids: bool) -> Columns:
+    """Returns names and types of a table's columns, and of `$ROW_ID` if `ids`."""
     return (*table.columns, (ROW_ID, STRING)) if ids else table.columns
 
 

@@ -58,10 +58,10 @@ def stamp_of(log: TableLog, commit: LoggedCommit) -> Stamp | None:
     # A table that is attached may have commits of another account's refreshes.
     if commit.metadata is None or "transaction" not in commit.metadata:
         return None
-    known = log.decoded.get(commit.version)
-    if not isinstance(known, Stamp):
-        known = log.decoded[commit.version] = _decoded(log, commit, commit.metadata)
-    return None if log.account and known.account != log.account else known
+    stamp = log.decoded.get(commit.version)
+    if not isinstance(stamp, Stamp):
+        stamp = log.decoded[commit.version] = _decoded(log, commit, commit.metadata)
+    return None if log.account and stamp.account != log.account else stamp
 
 
 def _decoded(log: TableLog, commit: LoggedCommit, data: Mapping[str, object]) -> Stamp:
@@ -70,6 +70,7 @@ def _decoded(log: TableLog, commit: LoggedCommit, data: Mapping[str, object]) ->
         tables = data["tables"]
         if not isinstance(tables, Mapping):
             raise TypeError("tables is no object")
+        # `int` does not accept the type `object` of a decoded value, so it is made a text before.
         return Stamp(
             transaction=str(data["transaction"]),
             timestamp=int(str(data["timestamp"])),
@@ -104,7 +105,7 @@ def at_ticks(log: TableLog, ticks: Sequence[Tick]) -> tuple[SourceVersion, ...]:
 
     `timestamp` is the data timestamp of the tick from which on the version is read.
     """
-    known = versions(log)
+    by_commit = versions(log)
     first = log.commits[0].version
     result: list[SourceVersion] = []
     for tick in ticks:
@@ -112,7 +113,7 @@ def at_ticks(log: TableLog, ticks: Sequence[Tick]) -> tuple[SourceVersion, ...]:
         # Log cleanup may have removed the commit, or the log was read before it was written.
         if named is None or not first <= named.version <= log.newest.version:
             continue
-        version = known[named.version - first]
+        version = by_commit[named.version - first]
         # A table that was dropped and created again under its name has another id.
         if version.identity == named.identity and (not result or result[-1].version < version.version):
             result.append(replace(version, timestamp=tick.timestamp))

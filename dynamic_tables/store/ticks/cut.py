@@ -15,6 +15,7 @@ from dynamic_tables.store.ticks.base_log import Stamp, stamp_of
 from dynamic_tables.store.ticks.ledger import TableVersion
 
 Start = Mapping[str, TableVersion]
+"""The version of each base table in an earlier cut; a table that is new since then has none."""
 
 
 def finished(logs: Mapping[str, TableLog], start: Start) -> Set[str]:
@@ -30,7 +31,7 @@ def finished(logs: Mapping[str, TableLog], start: Start) -> Set[str]:
 def cut(
     logs: Mapping[str, TableLog], start: Start, complete: Set[str], unreadable: Collection[str] = ()
 ) -> Mapping[str, TableVersion]:
-    """Returns, for each table, the newest version so that no transaction is torn.
+    """Returns for each table its version in the newest cut in which no transaction is torn.
 
     `start`: an earlier cut, which this one includes. `complete`: the transactions that are finished. The logs
     must have been read again after these were found: a log that was read before a transaction finished may
@@ -89,13 +90,13 @@ def unfinished(logs: Mapping[str, TableLog], start: Start) -> tuple[Stamp, ...]:
 
 def stamped_after(log: TableLog, start: TableVersion | None) -> Iterator[tuple[LoggedCommit, Stamp | None]]:
     """Yields the commits after a version, oldest first, each with its stamp if it has one."""
-    known = -1
+    last = -1
     if start is not None:
         at_start = log.commit(start.version)
         # A table that was dropped and created again under its name begins anew.
         if (at_start.table.id if at_start else log.commits[0].table.id) == start.identity:
-            known = start.version
-    newer = list(takewhile(lambda commit: commit.version > known, reversed(log.commits)))
+            last = start.version
+    newer = list(takewhile(lambda commit: commit.version > last, reversed(log.commits)))
     for commit in reversed(newer):
         yield commit, stamp_of(log, commit)
 
@@ -103,6 +104,7 @@ def stamped_after(log: TableLog, start: TableVersion | None) -> Iterator[tuple[L
 def _done(
     stamp: Stamp, complete: Set[str], logs: Mapping[str, TableLog], unreadable: Collection[str]
 ) -> bool:
+    """Tells whether the transaction of a stamp may enter a cut; see `cut` for the arguments."""
     if stamp.parts > 1 and not stamp.before.keys().isdisjoint(unreadable):
         # The part in that table cannot enter this cut, so the other parts must not either.
         return False

@@ -22,7 +22,7 @@ from dynamic_tables.store.ticks.version_rules import VERSION_RULES, VersionRules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataTime:
-    """The law that it keeps: all refreshes at one data timestamp read one vector of base-table versions.
+    """Decides which vector of base-table versions a data timestamp stands for: all refreshes at it read that.
 
     Vectors grow with the data timestamp, and a transaction is in a vector as a whole or not at all. `logs`:
     returns the logs of all base tables by name. `undo_abandoned`: undoes transactions of ended processes.
@@ -39,8 +39,8 @@ class DataTime:
     def earliest(self, now: int) -> int:
         """Returns the earliest data timestamp, not before `now`, for which versions can still be decided.
 
-        It is later than `now` where another process with a clock ahead has decided a later one already. In
-        simulated time it is `now`: the owner sets the time.
+        It is later than `now` where `now` or a later one is decided already, by a process whose clock is
+        ahead. In simulated time it is `now`: the owner sets the time.
         """
         self.ledger.poll()
         newest = self.ledger.newest

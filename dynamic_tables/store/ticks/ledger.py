@@ -19,7 +19,10 @@ from dynamic_tables.store.log.numbered import NumberedFiles, decoding_entry
 from dynamic_tables.store.spark.spark_errors import store_errors
 
 FOLDER = "_ticks"
+"""The folder of the ticks in the folder of an account."""
+
 FORMAT = 1
+"""The format of a tick's file; another one is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class TableVersion:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A data timestamp in microseconds, and the table versions that are new since the tick before.
+    """A data timestamp in microseconds, and the table versions that are new since the previous tick.
 
     `fixed`: a refresh may have read at this timestamp, so no later tick has it too. A tick of a write is not
     fixed: in simulated time several transactions may have one timestamp.
@@ -129,5 +132,6 @@ class Ledger:
             self._add(Tick.from_json(written))
 
     def _add(self, tick: Tick) -> None:
+        """Adds a tick that stands in a file to the ticks and to the vector."""
         self.ticks.append(tick)
         self.vector.update(tick.tables)

@@ -1,4 +1,4 @@
-"""How commits to base tables become the versions of data timestamps: the steps in one argument."""
+"""How commits to base tables become the versions of data timestamps: the steps as one argument."""
 
 from __future__ import annotations
 

@@ -58,10 +58,12 @@ def _started(process: int) -> str:
 
 
 def _runs(process: int) -> bool:
+    """Tells whether a process of this machine runs: signal 0 is only a question, and does nothing."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
     except OSError:
+        # A process of another user may not be signalled.
         return True
     return True

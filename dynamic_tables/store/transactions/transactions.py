@@ -37,6 +37,7 @@ LONGEST_PAUSE_S = 1.0
 """The longest pause before a statement is run again; pauses double up to it, about 7 seconds in all."""
 
 MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
+"""Delta's setting by which MERGE stores the rows of its source; see `_computed_once`."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -156,12 +157,12 @@ class Transactions:
         Raises StoreError: if another process has undone the transaction meanwhile.
         """
         own = self._own_stamps(stamp)
-        if any(known.undone for known in own):
+        if any(each.undone for each in own):
             raise StoreError(
                 f"the transaction at {moment(stamp.timestamp)} over {', '.join(stamp.before)} was undone by "
                 "another process, which held this one for dead; run it again"
             )
-        if not own or any(known.part == stamp.parts for known in own):
+        if not own or any(each.part == stamp.parts for each in own):
             return
         name = next(iter(stamp.before))
         metadata = json.dumps(replace(stamp, part=stamp.parts, closing=True).to_metadata())
@@ -171,21 +172,24 @@ class Transactions:
             empty.write.insertInto(name)
 
     def _undo_after_failure(self, stamp: Stamp) -> None:
+        """Undoes what a transaction committed, unless its last part is committed or no part is."""
         own = self._own_stamps(stamp)
-        if own and not any(known.part == stamp.parts for known in own):
+        if own and not any(each.part == stamp.parts for each in own):
             self.undoing.undo(stamp)
 
     def _own_stamps(self, stamp: Stamp) -> list[Stamp]:
+        """Returns the stamps of all commits of a transaction so far."""
         logs = self.undoing.polled()
-        known = (
+        stamps = (
             stamp_of(logs[name], commit)
             for name, before in stamp.before.items()
             for commit in logs[name].commits
             if commit.version > before
         )
-        return [one for one in known if one is not None and one.transaction == stamp.transaction]
+        return [one for one in stamps if one is not None and one.transaction == stamp.transaction]
 
     def _last_own(self, log: TableLog, stamp: Stamp) -> int:
+        """Returns the newest version of a table that a transaction wrote; the one before it if none."""
         before = stamp.before[log.name]
         own = [
             c.version for c in log.commits if c.version > before and self.undoing.is_of(log, c.version, stamp)
@@ -195,7 +199,9 @@ class Transactions:
 
 @contextmanager
 def _computed_once(session: SparkSession) -> Iterator[None]:
-    """Makes MERGE compute its source once; Delta reads it twice, first for the files, then for the rows.
+    """Opens a block in which MERGE computes its source once.
+
+    Delta reads the source twice, first to find the files, then for the rows.
 
     Without this, a source with CURRENT_TIMESTAMP, which is deterministic to Spark, would be two sets of rows.
     """

@@ -27,7 +27,7 @@ ATTEMPTS = 12
 
 
 class LogFolder(Protocol):
-    """The logs of tables, which can be written, too."""
+    """What an undo needs of `store.tables.folder.Folder`: logs that can be read and written."""
 
     def polled(self, name: str) -> TableLog:
         """Returns the log of a table, read up to its end."""
@@ -44,7 +44,7 @@ class Undoing:
     """Takes back what unfinished transactions committed to base tables.
 
     `logs`: returns the logs of all base tables by name. `ticked`: returns their versions at the newest tick.
-    `account`: returns the id of the account.
+    `owner`: the name of this process; see `owner.this_process`. `account`: returns the id of the account.
     """
 
     folder: LogFolder
@@ -117,10 +117,11 @@ class Undoing:
         """Tells whether a version of a table is of the transaction of a stamp."""
         commit = log.commit(version)
         assert commit is not None
-        known = stamp_of(log, commit)
-        return known is not None and known.transaction == stamp.transaction
+        own = stamp_of(log, commit)
+        return own is not None and own.transaction == stamp.transaction
 
     def _last_commit_ms(self, stamp: Stamp) -> int:
+        """Returns when a transaction committed its last part, in milliseconds; 0 if it committed none."""
         logs = self.polled()
         own = (
             commit.in_commit_ms
