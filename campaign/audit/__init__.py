@@ -1,1 +1,1 @@
-"""A deployed account checked from outside: its tables against their queries, without Spark and read-only."""
+"""`dvs audit`: a deployed account, its tables against their queries, without Spark, and read only."""

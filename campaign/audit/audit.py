@@ -1,4 +1,4 @@
-"""Compares every dynamic table of an account with its query at its data timestamp, and keeps evidence."""
+"""The audit of an account: every dynamic table against its query at its data timestamp, with evidence."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from dynamic_tables.store.port import Action
 from workload.errors import first_line
 
 ROWS_SHOWN = 10
-"""Rows of a difference that are kept as evidence."""
+"""The most rows of a difference that are kept as evidence."""
 
 
 class AuditVerdict(Enum):
-    """What an audit says of one table, or of a whole account."""
+    """The verdict of an audit on one table, or on a whole account; the values are printed."""
 
     HOLDS = "holds"
     VIOLATED = "violated"
@@ -98,12 +98,10 @@ def audit(
     seed: int = 1,
     progress: Callable[[str, int], None] = lambda name, left: None,
 ) -> Audit:
-    """Returns what is wrong with the dynamic tables of an account; writes nothing.
+    """Judges the dynamic tables of an account, and returns the verdicts; writes nothing.
 
     `only`: these tables. `sample`: so many tables, chosen by `seed`. `progress`: called before each table
-    with its name and how many are left.
-
-    Raises CampaignError: the folder is no account, or lacks a table named.
+    with its name and how many are left. Raises CampaignError: the folder is no account, or lacks a table.
     """
     tables = tables_of(Path(folder))
     dynamic = [table.name for table in tables.values() if table.kind == DYNAMIC_TABLE]
@@ -126,6 +124,7 @@ def audit(
 def _audited(
     table: StoredTable, tables: Mapping[str, StoredTable], functions: Mapping[str, OwnFunction]
 ) -> AuditedTable:
+    """Returns the verdict on one table; what cannot be read makes it unknown."""
     timestamp: int | None = None
     try:
         refreshes, foreign = refreshes_of(table)
@@ -155,7 +154,7 @@ def _without_refresh(table: StoredTable, foreign: str | None) -> AuditedTable:
 
 
 def _frontier(refreshes: Sequence[Refresh], tables: Mapping[str, StoredTable]) -> list[str]:
-    """Returns what is wrong with the frontiers: they only go forward, and name versions that exist."""
+    """Returns what is wrong with the frontiers, which must go forward and name versions that exist."""
     facts: list[str] = []
     for before, after in pairwise(refreshes):
         if after.timestamp <= before.timestamp:
@@ -183,6 +182,7 @@ def _compared(
     views: Mapping[str, str],
     functions: Sequence[Loaded],
 ) -> AuditedTable:
+    """Returns the verdict on a table by its rows; `facts`: what is wrong already. Raises Unreadable."""
     evaluation, newest = Evaluation(), refreshes[-1]
     try:
         evaluation.add_functions(functions)
@@ -229,7 +229,7 @@ def _compared(
 
 
 def _frozen(table: StoredTable, refreshes: Sequence[Refresh], evaluation: Evaluation) -> Sequence[str]:
-    """Leaves the active rows of both sides to be compared; returns how the frozen ones have changed.
+    """Leaves out the frozen rows of both sides; returns how the last refresh has changed them, if it has.
 
     Rows that are frozen now, and were stored by the refresh before, are stored as they were.
     """
@@ -250,7 +250,7 @@ def _frozen(table: StoredTable, refreshes: Sequence[Refresh], evaluation: Evalua
 def _confirmed(
     table: StoredTable, tables: Mapping[str, StoredTable], evaluation: Evaluation, time: int
 ) -> Sequence[str]:
-    """Returns nothing, or that only one reading of the query was possible.
+    """Confirms a difference by the engine's reading of the query; returns a fact if there is no such reading.
 
     Raises Unreadable: by the other reading the table is right, so that nothing can be said.
     """

@@ -1,4 +1,4 @@
-"""A defining query evaluated by DuckDB over versions that delta-rs has read.
+"""The evaluation of a defining query by DuckDB, over versions that delta-rs has read.
 
 The text is Spark's SQL; sqlglot writes it as DuckDB's. The engine's own reading of the text is asked only
 where that differs from the table: a table that is right by one of two readings is not called wrong.
@@ -26,6 +26,7 @@ START = datetime(1970, 1, 1, tzinfo=UTC)
 INTERNAL = "audit"
 """The schema of the results, apart from the tables of the account, which may have any name."""
 
+# DuckDB's names of types.
 EXACT = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DECIMAL")
 FLOATS = ("FLOAT", "DOUBLE")
 
@@ -81,6 +82,7 @@ class Evaluation:
             raise Unreadable(f"DuckDB cannot run the query: {first_line(error)}") from error
 
     def _spark(self, views: Mapping[str, str], name: str, time: int) -> str:
+        """Creates the views that a view reads, and returns its own text in DuckDB's dialect."""
         parsed = _at_time(views[name], time)
         for inner in _views_in(parsed, views):
             if inner != name:
@@ -89,7 +91,7 @@ class Evaluation:
         return parsed.sql("duckdb")
 
     def run(self, text: str, keep: str) -> None:
-        """Keeps the result of a query in DuckDB's dialect as a table."""
+        """Keeps the result of a query in DuckDB's dialect as the table `keep`. Raises duckdb.Error."""
         self.connection.execute(f'CREATE OR REPLACE TABLE {INTERNAL}."{keep}" AS {text}')
 
     def difference(self, stored: str, due: str, most: int) -> tuple[Sequence[str], Rows, int, Rows, int]:
@@ -158,7 +160,7 @@ class Evaluation:
             raise Unreadable(f"DuckDB cannot evaluate frozen_where: {first_line(error)}") from error
 
     def close(self) -> None:
-        """Frees the memory."""
+        """Closes DuckDB, which frees the memory."""
         self.connection.close()
 
 

@@ -1,4 +1,4 @@
-"""Reads the tables of an account, and the record of each refresh, with delta-rs; `dvs audit` judges them.
+"""The stored tables of an account, and the record of each refresh, as delta-rs reads them for `dvs audit`.
 
 None of the engine's own readers takes part: otherwise a mistake of theirs could hide itself.
 """

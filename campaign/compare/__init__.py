@@ -1,1 +1,1 @@
-"""Comparison of two configurations on the same scenarios, with every value hashed."""
+"""`dvs compare`: two configurations on the same scenarios, with every value of a row hashed."""

@@ -1,4 +1,4 @@
-"""Compares two runs of one scenario, A and B, after every refresh, without showing any value of a row."""
+"""The comparison of two runs of one scenario, A and B, after every refresh, without any value of a row."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ KINDS: Mapping[DifferenceKind, str] = {
     DifferenceKind.WRONG_VALUE: "other rows",
     DifferenceKind.WRONG_ID: "other row ids",
 }
-"""How a difference is named. Neither configuration is the right one, so the names blame neither."""
+"""The names of differences. Neither configuration is the right one, so the names blame neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class MaskedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """A refresh after which A and B hold different contents, or that only one of them did.
+    """A refresh after which A and B hold different contents, or that only one of them made.
 
-    `only_a`, `only_b`: rows of one side only; their cells are hashes or, where the columns themselves
-    differ, the positions, names and types of the columns.
+    `only_a`, `only_b`: rows of one side only; their cells are hashes or, where the columns themselves differ,
+    the positions, names and types of the columns.
     """
 
     scenario: str
@@ -85,7 +85,7 @@ class Compared:
 
 
 def compare_runs(scenario: Scenario, a: Run, b: Run, mask: Mask) -> Compared:
-    """Runs a scenario on A and B and compares every refresh. A run that fails is undecided, not an error."""
+    """Runs a scenario on A and B, and compares every refresh. A run that fails is undecided, not an error."""
     try:
         check_scenario(scenario)
     except WorkloadError:
@@ -128,6 +128,7 @@ def compare_traces(scenario: Scenario, a: Trace, b: Trace, mask: Mask) -> Compar
 
 
 def _refreshes(trace: Trace) -> Mapping[RefreshKey, RefreshEvent]:
+    """Returns the refreshes of a trace; what happened between them is not compared."""
     refreshes: dict[RefreshKey, RefreshEvent] = {}
     for event in trace.events:
         match event:
@@ -157,7 +158,7 @@ def _description(event: RefreshEvent | None) -> str:
 
 
 def _contents(scenario: Scenario, a: Refreshed, b: Refreshed, mask: Mask) -> Iterator[Disagreement]:
-    """Disagreements of one refresh: other contents, or contents of another data timestamp."""
+    """Yields the disagreements of one refresh: other contents, or contents of another data timestamp."""
     base = Disagreement(scenario=scenario.name, table=a.table, step=a.step, timestamp=a.timestamp, kind="")
     if a.timestamp != b.timestamp:
         yield replace(base, kind=f"data timestamp {b.timestamp} on B")
@@ -177,6 +178,7 @@ def _contents(scenario: Scenario, a: Refreshed, b: Refreshed, mask: Mask) -> Ite
 
 
 def _masked(difference: Difference, rows: tuple[tuple[Row, int], ...], mask: Mask) -> tuple[MaskedRow, ...]:
+    # The rows of a difference of columns are names and types, which are no secret.
     if difference.kind is DifferenceKind.SCHEMA:
         return tuple(MaskedRow(tuple(str(part) for part in row), times) for row, times in rows)
     return tuple(MaskedRow(mask.row(row, difference.columns), times) for row, times in rows)

@@ -35,7 +35,7 @@ class Configuration:
 
     @contextmanager
     def running(self) -> Iterator[Run]:
-        """The function that runs scenarios on the configuration, until the end of the block.
+        """Yields the function that runs scenarios on the configuration, until the end of the block.
 
         Raises CampaignError for an unknown fault or a version that does not start, SessionError where Spark
         does not start.
@@ -49,12 +49,12 @@ class Configuration:
 
 
 def runs_of(lane: Lane) -> Run:
-    """The function that runs scenarios on a lane's engine, without judging or fresh initializations."""
+    """Returns the function that runs scenarios on a lane's engine, without judging or initializing afresh."""
     return lane.engine.run
 
 
 def configuration(text: str) -> Configuration:
-    """The configuration of a text such as `delta+stock`. Raises CampaignError naming an unknown part."""
+    """Returns the configuration of a text such as `delta+stock`. Raises CampaignError: a part is unknown."""
     tier, *changes = text.split("+")
     if tier not in TIERS and not tier.startswith(ADAPTER):
         raise CampaignError(f"{text!r}: no tier {tier!r}; choose {', '.join(TIERS)} or {ADAPTER}NAME")

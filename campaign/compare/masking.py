@@ -1,4 +1,4 @@
-"""Shows rows of secret data as salted hashes, so that equal values can be seen, but no value."""
+"""The masking of secret rows as salted hashes: readers see which values are equal, and no value."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from workload.schema import Column
 from workload.types import Row, SqlType, Value
 
 DIGITS = 12
-"""Hexadecimal digits of a hash that are shown: enough to tell the values of a run apart."""
+"""The hexadecimal digits of a hash that are shown: enough to tell the values of a run apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """Hashes values with a secret salt: equal SQL values of one type have equal hashes, also NULL."""
+    """A hash with a secret salt: equal SQL values of one type have equal hashes, also NULL."""
 
     salt: bytes
 
     def value(self, value: Value, type_: SqlType) -> str:
-        """The hash of a value of a type."""
+        """Returns the hash of a value of a type."""
         text = f"{type_}:{canonical(value, type_)!r}"
         return hmac.new(self.salt, text.encode(), hashlib.sha256).hexdigest()[:DIGITS]
 
     def row(self, row: Row, columns: Sequence[Column]) -> tuple[str, ...]:
-        """The hashes of the values of a row."""
+        """Returns the hashes of the values of a row."""
         return tuple(self.value(value, column.type) for value, column in zip(row, columns, strict=True))

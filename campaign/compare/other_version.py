@@ -1,4 +1,4 @@
-"""Runs scenarios on another version of this program, for `dvs compare ... in=FOLDER`.
+"""The run of scenarios on another version of this program, for `dvs compare ... in=FOLDER`.
 
 The other version runs in a process of its own and answers in JSON lines (see campaign.compare.serve).
 """
@@ -27,10 +27,10 @@ except ModuleNotFoundError as error:
     from campaign.versions.serve import main
 main()
 """
-"""What the Python of the other version runs; an older version has its server in `campaign/versions`."""
+"""The program that the Python of the other version runs; older versions have `campaign/versions`."""
 
 SERVERS = (Path("campaign", "compare", "serve.py"), Path("campaign", "versions", "serve.py"))
-"""Where versions have their server; the second place is that of older versions."""
+"""The places where versions have their server; the second place is that of older versions."""
 
 OUR_SOURCE = Path(__file__).resolve().parents[2]
 """The folder with the source of this version."""
@@ -40,7 +40,7 @@ START_LIMIT_S = 180.0
 
 
 class OtherVersionFailed(RuntimeError):
-    """The other version could not run a scenario, or its process has ended."""
+    """Raised where the other version cannot run a scenario, or its process has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class OtherVersion:
     child: Child
 
     def run(self, scenario: Scenario) -> Trace:
-        """The trace of a scenario. Raises OtherVersionFailed: the scenario cannot be run there."""
+        """Runs a scenario, and returns its trace. Raises OtherVersionFailed: it cannot be run there."""
         try:
             answer = self.child.ask(scenario_to_json(scenario))
         except ChildFailed as error:
@@ -62,7 +62,7 @@ class OtherVersion:
 
 @contextmanager
 def other_version(folder: Path, configuration: str) -> Iterator[OtherVersion]:
-    """The version in a folder, running until the end of the block.
+    """Starts the version in a folder, and yields it, running until the end of the block.
 
     The folder is a checkout, with or without a `.venv`, or a virtual environment. A checkout without a
     `.venv` runs on the Python and libraries of this process. Raises CampaignError: the version does not
@@ -79,18 +79,18 @@ def other_version(folder: Path, configuration: str) -> Iterator[OtherVersion]:
 
 
 def is_checkout(folder: Path) -> bool:
-    """Whether a folder holds the source of this program."""
+    """Returns whether a folder holds the source of this program."""
     return (folder / "campaign").is_dir()
 
 
 def source_path(folder: Path, ours: str) -> str:
-    """PYTHONPATH of the other version: `ours` without the source of this one, with that checkout first."""
+    """Returns the other version's PYTHONPATH: its checkout, and `ours` without the source of this version."""
     others = [part for part in ours.split(os.pathsep) if part and Path(part).resolve() != OUR_SOURCE]
     return os.pathsep.join([str(folder.resolve()), *others] if is_checkout(folder) else others)
 
 
 def python_of(folder: Path) -> Path:
-    """The Python that runs the version in a folder. Raises CampaignError where no version can run there."""
+    """Returns the Python that runs the version in a folder. Raises CampaignError: none can run there."""
     if is_checkout(folder) and not any((folder / server).is_file() for server in SERVERS):
         raise CampaignError(
             f"the version in {folder} is too old to be compared: it has no {SERVERS[-1]}; give a later one"
@@ -106,7 +106,7 @@ def python_of(folder: Path) -> Path:
 
 
 def check_greeting(process: Child, folder: Path) -> None:
-    """Waits until the other version is ready. Raises CampaignError where it is not the one of the folder."""
+    """Waits until the other version is ready. Raises CampaignError: it is not the version of the folder."""
     try:
         greeting = process.answer(START_LIMIT_S)
     except ChildFailed as error:

@@ -1,8 +1,8 @@
-"""The process that runs scenarios for another version of this program: JSON lines in, JSON lines out.
+"""The server of scenarios for another version of this program: JSON lines in, JSON lines out.
 
-`campaign.compare.other_version` of the other version starts it. Its first line names the version of
-scenarios that it reads, and the folder of its source. Each line of its input is a scenario; the answer is
-the events of the trace, or only the class of the error that ended the run: the text may hold values.
+`campaign.compare.other_version` of the other version starts it. Its first line names the version of scenarios
+that it reads, and the folder of its source. Each line of its input is a scenario; the answer is the events of
+the trace, or only the class of the error that ended the run: the text may hold values.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from workload.scenario import SCENARIO_VERSION, Scenario
 
 
 def main() -> None:
-    """Serves stdin to stdout; the only command line argument is a configuration."""
+    """Answers scenarios on stdin on stdout; the only command line argument is a configuration."""
     # A JVM may print on file descriptor 1, so the answers get a file descriptor of their own.
     with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -31,7 +31,10 @@ def main() -> None:
 
 
 def serve(text: str, scenarios: Iterable[str], answers: IO[str]) -> None:
-    """Answers every line; an engine that does not start is the only answer."""
+    """Answers every line of `scenarios`; where the engine does not start, with the reason alone.
+
+    `text`: the configuration.
+    """
 
     def answer(content: Mapping[str, Any]) -> None:
         answers.write(json.dumps(content) + "\n")

@@ -1,4 +1,4 @@
-"""The answer of `dvs dbt`: a row for each model, a column for each kind of change, and what models need."""
+"""The answer of `dvs dbt`: a cell for each model and kind of change, and a sentence on what a model needs."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Found:
 
 @dataclass(slots=True)
 class ModelCell:
-    """What was seen of one model under one kind of change.
+    """The trials of one model under one kind of change, by what they showed.
 
     `equal`: the trials after which it was equal, each by how late its rows were, None where rows are not
-    late. `applicable`: the change can happen to a source of the model. `not_judged`: how many trials had a
-    full refresh that failed. `filled`: the model had rows in some trial. `reason`: why nothing could be
-    judged. `smallest`: the reproduction, once it is shrunk. `notes`: what else was seen in trials after
-    which the model was equal.
+    late. `applicable`: the change can happen to a source of the model. `not_judged`: the number of trials
+    whose full refresh failed, or that differ without the change, too. `filled`: the model had rows in some
+    trial. `reason`: why nothing could be judged. `smallest`: the reproduction, once it is shrunk. `notes`:
+    what else was seen in trials after which the model was equal.
     """
 
     equal: list[int | None] = field(default_factory=list)
@@ -52,21 +52,21 @@ class ModelCell:
 
     @property
     def verdict(self) -> CellVerdict:
-        """What the trials show; a kind that could happen and was not tried is undecided."""
+        """The verdict by the trials; a kind that could happen and was not tried is undecided."""
         if self.differs:
             return CellVerdict.DIFFERS
         if self.equal:
             return CellVerdict.EQUAL
-        tried = not self.applicable or self.not_judged
-        return CellVerdict.NOT_APPLICABLE if tried else CellVerdict.UNDECIDED
+        not_applicable = not self.applicable or self.not_judged
+        return CellVerdict.NOT_APPLICABLE if not_applicable else CellVerdict.UNDECIDED
 
     @property
     def trials(self) -> int:
-        """How many trials were judged."""
+        """The number of trials that were judged."""
         return len(self.equal) + len(self.differs)
 
     def best(self, model: Model, kind: ChangeKind) -> Found | None:
-        """The difference to be shown: one within the promises, of the model's own making, early and small."""
+        """Returns the difference to show: one within the promises, not inherited, little late, and small."""
         if not self.differs:
             return None
         return min(
@@ -82,12 +82,12 @@ class ModelCell:
 
 
 def breaks_promise(model: Model, kind: ChangeKind, cell: ModelCell) -> bool:
-    """Whether a model that declares promises differs although they were kept."""
+    """Returns whether a model that declares promises differs although they were kept."""
     return model.declares and any(model.promises.covers(kind, each.trial.late) for each in cell.differs)
 
 
 def needs(model: Model, cells: Mapping[ChangeKind, ModelCell]) -> str:
-    """What a model needs from its sources and runs to be right, in one sentence."""
+    """Returns in one sentence what a model needs from its sources and runs to be right."""
     wrong = [kind for kind, cell in cells.items() if cell.verdict is CellVerdict.DIFFERS]
     judged = any(cell.trials for cell in cells.values())
     if not judged:
@@ -100,8 +100,8 @@ def needs(model: Model, cells: Mapping[ChangeKind, ModelCell]) -> str:
     if ChangeKind.APPENDED in wrong:
         return f"{model.name} is wrong already where rows are only appended: look at that first."
     # A model that needs that no row is updated has no need about how rows are updated.
-    told = [k for k in wrong if k is not ChangeKind.UPDATED_WITHOUT_CLOCK or ChangeKind.UPDATED not in wrong]
-    clauses = [_need(kind, cells[kind]) for kind in told]
+    kinds = [k for k in wrong if k is not ChangeKind.UPDATED_WITHOUT_CLOCK or ChangeKind.UPDATED not in wrong]
+    clauses = [_need(kind, cells[kind]) for kind in kinds]
     text = ", ".join(clauses[:-1]) + (" and " if len(clauses) > 1 else "") + clauses[-1]
     inherited = sorted(
         {
@@ -116,6 +116,7 @@ def needs(model: Model, cells: Mapping[ChangeKind, ModelCell]) -> str:
 
 
 def _need(kind: ChangeKind, cell: ModelCell) -> str:
+    """Returns what a model needs that differs after a kind of change, and how late rows may be."""
     if kind is not ChangeKind.APPENDED_LATE:
         return WORDS[kind].need
     least = min(each.trial.late or 0 for each in cell.differs)

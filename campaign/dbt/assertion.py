@@ -30,7 +30,7 @@ def assert_dbt_models(
     seed: int = 1,
     show_values: bool = False,
 ) -> DbtDocument:
-    """Judges the models of a dbt project as `dvs dbt` does; returns its document where no promise is broken.
+    """Judges the models of a dbt project as `dvs dbt` does; returns its document if no promise is broken.
 
     `python`: that of your dbt. `kinds`: of change, such as "appended_late"; without them all. `budget`: in
     seconds. `show_values`: also of models that read files. Raises AssertionError: a model differs from its
@@ -52,7 +52,7 @@ def assert_dbt_models(
     lines = [headline(result)]
     for name, model in result["models"].items():
         lines.append(model["needs"])
-        for kind, told in wrong_lines(model):
+        for kind, differences in wrong_lines(model):
             lines.append(f"{name}, {heading(kind)}:")
-            lines.extend(f"  {line}" for line in told)
+            lines.extend(f"  {line}" for line in differences)
     raise AssertionError("\n".join(lines))

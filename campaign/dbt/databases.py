@@ -1,4 +1,4 @@
-"""What differs from one kind of target to another: how sources are written, models dropped, and texts read.
+"""The kinds of targets, DuckDB and Spark: how sources are written, models dropped, and texts read.
 
 Rows and types are DuckDB's everywhere else; a target of another kind gets them translated.
 """
@@ -22,7 +22,7 @@ from campaign.errors import CampaignError
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A source with its rows. `columns`: name, type, and whether it is never NULL; `rows`: literals."""
+    """A source to write, with its rows. `columns`: name, type, whether it is never NULL; `rows`: literals."""
 
     relation: str
     columns: Sequence[tuple[str, str, bool]]
@@ -43,18 +43,18 @@ class Database(ABC):
 
     @abstractmethod
     def write(self, source: Written) -> list[str]:
-        """Statements that make a source hold its rows, and fail where a CHECK does not."""
+        """Returns statements that replace the rows of a source, and fail where a CHECK does not hold."""
 
     def named(self, schema: str, name: str) -> str:
-        """The quoted name of a table."""
+        """Returns the quoted name of a table."""
         return exp.table_(name, db=schema, quoted=True).sql(self.dialect)
 
     @abstractmethod
     def drop(self, relations: Mapping[str, str], listed: Sequence[Sequence[str | None]]) -> list[str]:
-        """Statements that drop what is there. `relations`: their names, with how dbt materializes them."""
+        """Returns drops of relations, given with how dbt materializes them; `listed`: rows of `listing`."""
 
     def tables(self, script: str | None, database: str | None) -> list[dict[str, Any]] | None:
-        """The tables of a script or database file; None where the user's own database must read them."""
+        """Returns the tables of a script or database file; None where the user's database must read them."""
         del script, database
         return None
 
@@ -69,17 +69,17 @@ class DuckDb(Database):
     )
 
     def write(self, source: Written) -> list[str]:
-        """A table with its constraints; keys are kept by the trials themselves."""
+        """Returns the statements of a table with its constraints; keys are kept by the trials themselves."""
         parts = [f'"{name}" {type_}{" NOT NULL" if never else ""}' for name, type_, never in source.columns]
         parts += [_check(each) for each in source.checks]
-        made = f"CREATE OR REPLACE TABLE {source.relation} ({', '.join(parts)})"
+        create = f"CREATE OR REPLACE TABLE {source.relation} ({', '.join(parts)})"
         if not source.rows:
-            return [made]
+            return [create]
         values = ", ".join(f"({', '.join(row)})" for row in source.rows)
-        return [made, f"INSERT INTO {source.relation} VALUES {values}"]
+        return [create, f"INSERT INTO {source.relation} VALUES {values}"]
 
     def drop(self, relations: Mapping[str, str], listed: Sequence[Sequence[str | None]]) -> list[str]:
-        """Drops of the relations that are there."""
+        """Returns drops of the relations that are there, as tables or views."""
         kinds = {f'"{d}"."{s}"."{n}"'.lower(): kind for d, s, n, kind in listed}
         return [f"DROP {kinds[each.lower()]} {each}" for each in relations if each.lower() in kinds]
 
@@ -91,29 +91,29 @@ class Spark(Database):
     attempts = 8
 
     def write(self, source: Written) -> list[str]:
-        """A view, and a query that fails where a CHECK does not hold."""
+        """Returns the statement of a view, and queries that fail where a CHECK does not hold."""
         names = [f"`{name}`" for name, _, _ in source.columns]
         types = [_translated_type(type_) for _, type_, _ in source.columns]
         casts = ", ".join(f"CAST({n} AS {t}) AS {n}" for n, t in zip(names, types, strict=True))
         rows = source.rows or [["NULL"] * len(names)]
         values = ", ".join(f"({', '.join(map(_translated, row))})" for row in rows)
         none = "" if source.rows else " WHERE false"
-        made = f"SELECT {casts} FROM VALUES {values} AS t({', '.join(names)}){none}"
+        query = f"SELECT {casts} FROM VALUES {values} AS t({', '.join(names)}){none}"
         checks = [
             f"SELECT raise_error('a CHECK is broken') FROM {source.relation} "
             f"WHERE NOT ({_translated(each.removeprefix('CHECK'))})"
             for each in source.checks
         ]
-        return [f"CREATE OR REPLACE VIEW {source.relation} AS {made}", *(checks if source.rows else ())]
+        return [f"CREATE OR REPLACE VIEW {source.relation} AS {query}", *(checks if source.rows else ())]
 
     def drop(self, relations: Mapping[str, str], listed: Sequence[Sequence[str | None]]) -> list[str]:
-        """Drops of all: Spark tells views from tables by the statement."""
+        """Returns drops of all relations; Spark needs to know which are views."""
         del listed
         views = {name for name, materialized in relations.items() if materialized == "view"}
         return [f"DROP {'VIEW' if name in views else 'TABLE'} IF EXISTS {name}" for name in relations]
 
     def tables(self, script: str | None, database: str | None) -> list[dict[str, Any]] | None:
-        """The tables by DuckDB, which need not be in the environment of the user's Spark."""
+        """Returns the tables by the DuckDB of the harness: the user's environment of Spark may have none."""
         if database is not None:
             with duckdb.connect(database, read_only=True) as connection:
                 return described_tables(connection)
@@ -124,11 +124,11 @@ class Spark(Database):
 
 
 DATABASES: Mapping[str, Database] = {"duckdb": DuckDb(), "spark": Spark()}
-"""By the type of a target, as a profile of dbt names it."""
+"""The kinds of targets by their type, as a profile of dbt names it."""
 
 
 def described(script: str, dialect: str) -> list[dict[str, Any]]:
-    """The tables of a script in some dialect. Raises CampaignError."""
+    """Returns the tables of a script in some dialect. Raises CampaignError: it cannot be read."""
     with duckdb.connect() as connection:
         try:
             for tree in parse(script, read=dialect):

@@ -1,4 +1,4 @@
-"""What is seen of a model after a trial: equal to its full refresh, different from it, or not judged."""
+"""The results of a model in a trial (`Seen`): equal to its full refresh, different from it, or not judged."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ Bag = Counter[tuple[Cell, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The contents of a model: columns by name, rows as a bag in the order of the columns."""
+    """The contents of a model: the names of the columns, and rows with values in this order, as text."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
     def bag(self, columns: Sequence[str]) -> Bag:
-        """The rows with only some columns."""
+        """Returns the rows as a bag, with only some columns."""
         places = [self.columns.index(name) for name in columns]
         return Counter(tuple(row[place] for place in places) for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshDifference:
-    """What an incremental run left, against a full refresh. `error`: the run failed, or the law is broken.
+    """The difference of incremental runs from a full refresh. `error`: the run failed, or a law is broken.
 
     `missing`: rows of the full refresh that the table lacks; `extra`: rows that only the table has. `lost`,
     `added`: columns. `inherited`: models above that differ too, which may be the cause.
@@ -42,7 +42,7 @@ class RefreshDifference:
 
 @dataclass(frozen=True, slots=True)
 class Equal:
-    """The incremental run left what the full refresh gives. `filled`: rows. `note`: what else was seen."""
+    """Incremental runs left what a full refresh gives. `filled`: some rows. `note`: what else was seen."""
 
     note: str = ""
     filled: bool = True
@@ -50,7 +50,7 @@ class Equal:
 
 @dataclass(frozen=True, slots=True)
 class NotJudged:
-    """Nothing can be said of a model in this trial."""
+    """Nothing can be said of a model in this trial; `reason`: why."""
 
     reason: str
 
@@ -59,7 +59,7 @@ Seen = RefreshDifference | Equal | NotJudged
 
 
 def compare(found: Table, expected: Table, ignored: frozenset[str]) -> RefreshDifference | None:
-    """The difference of two tables by the names of columns; None where they are equal."""
+    """Returns the difference of two tables by the names of columns; None where they are equal."""
     lost = tuple(name for name in expected.columns if name not in found.columns and name not in ignored)
     added = tuple(name for name in found.columns if name not in expected.columns and name not in ignored)
     columns = tuple(name for name in expected.columns if name in found.columns and name not in ignored)

@@ -1,4 +1,4 @@
-"""Draws trials from a seed: one function for each kind of change, in `CHANGES`."""
+"""The drawing of random trials: one function for each kind of change, in `CHANGES`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEPS = (1, 60, DAY)
 """How much newer than all others an appended row is, in minutes."""
 
 AGES = (1, 60, DAY, 10 * DAY, 10 * DAY)
-"""How much older than the newest the other rows at the start are, in minutes: in a lookback window or not."""
+"""How much older than the newest the other first rows are, in minutes: in a lookback window or not."""
 
 MEETING = 0.6
 """How often a column takes a value that stands on the other side of a join."""
@@ -36,7 +36,7 @@ STATEMENTS = 5
 
 
 def key_of(project: Project, source: Source, models: Sequence[str], domains: Domains) -> tuple[str, ...]:
-    """The columns by which rows of a source are told apart: its first key, else a model's `unique_key`."""
+    """Returns the columns by which rows of a source are told apart: its first key, else a `unique_key`."""
     if source.keys:
         return source.keys[0]
     for id_ in models:
@@ -47,12 +47,12 @@ def key_of(project: Project, source: Source, models: Sequence[str], domains: Dom
 
 
 class NotPossible(Exception):
-    """The kind of change cannot happen to the source; the text says why."""
+    """Raised where a kind of change cannot happen to a source; the text says why."""
 
 
 @dataclass(slots=True)
 class Drawing:
-    """Draws one trial on a source.
+    """The state of one trial on a source while it is drawn.
 
     `keys`: for each source the columns by which its rows are told apart. `merged`: its columns in models'
     keys, which are NULL only where the kind of change says so; also those of sources that do not change, or
@@ -77,13 +77,13 @@ class Drawing:
         return self.keys.get(self.source.id, ())
 
     def clock(self, source: Source) -> Clock | None:
-        """The clock of a source."""
+        """Returns the clock of a source, or None."""
         if source.clock is None:
             return None
         return Clock(source.column(source.clock).type, self.domains.base, self.domains.scale)
 
     def later(self) -> int:
-        """A tick of the source that is newer than all others."""
+        """Returns a tick of the source that is newer than all others."""
         clock = self.clock(self.source)
         self.newest += max(1 if clock is None else clock.unit, self.random.choice(STEPS))
         return self.newest
@@ -100,10 +100,10 @@ class Drawing:
         return change
 
     def row(self, source: Source, tick: int, fixed: Mapping[str, str] | None = None) -> Row:
-        """A random row with the clock at a tick and keys that no row has. Raises NotPossible."""
+        """Returns a random row with the clock at a tick and keys that no row has. Raises NotPossible."""
         clock = self.clock(source)
         self.oldest = min(self.oldest, tick)
-        taken = list(self.contents.rows.get(source.id, {}).values())
+        others = list(self.contents.rows.get(source.id, {}).values())
         for attempt in range(60):
             asked = bool(self.domains.constants) and self.random.random() < ASKED_SHARE
             values = {column.name: self._value(source, column, asked=asked) for column in source.columns}
@@ -111,7 +111,7 @@ class Drawing:
                 values |= self._reference(source, foreign)
             for key in self._keys(source):
                 # A single key counts on; parts of a longer one repeat, so that rows share them.
-                most = len(taken) + 1 + attempt // 4 if len(key) == 1 else 2 + attempt // 8
+                most = len(others) + 1 + attempt // 4 if len(key) == 1 else 2 + attempt // 8
                 for name in key:
                     if not any(name in foreign.columns for foreign in source.foreign):
                         linked = self._linked(source, name)
@@ -127,19 +127,19 @@ class Drawing:
                 values[name] = Clock(source.column(name).type, self.domains.base).literal(tick)
             values |= fixed or {}
             row = tuple(values[name] for name in source.names)
-            if not self._clashes(source, row, taken):
+            if not self._clashes(source, row, others):
                 return row
         raise NotPossible(f"{source.name} has no further row with another key")
 
     def some(self) -> tuple[int, Row]:
-        """The number of a row of the source, and the row. Raises NotPossible."""
+        """Returns the number of a random row of the source, and the row. Raises NotPossible: it has none."""
         rows = self.contents.rows.get(self.source.id)
         if not rows:
             raise NotPossible(f"{self.source.name} has no row")
         return self.random.choice(list(rows.items()))
 
     def changed(self, number: int, row: Row, *, tick: int | None) -> Change:
-        """Updates columns that are neither key nor clock, and the clock where a tick is given."""
+        """Updates columns that are no key or clock, and the clock if there is a tick. Raises NotPossible."""
         source, clock = self.source, self.clock(self.source)
         fixed = {name for key in self._keys(source) for name in key} | {source.clock}
         fixed |= {name for foreign in source.foreign for name in foreign.columns}
@@ -166,6 +166,7 @@ class Drawing:
         return self.write(Put(source.id, number, tuple(values.values())))
 
     def _value(self, source: Source, column: SourceColumn, *, asked: bool = False) -> str:
+        """Returns a random value of a column; `asked`: one that a model asks for, if one does."""
         linked = self._linked(source, column.name)
         if linked and self.random.random() < MEETING:
             return self.random.choice(linked)
@@ -173,14 +174,14 @@ class Drawing:
         return self.domains.draw(self.random, column.name, column.type, required, asked=asked)
 
     def _required(self, source: Source, column: SourceColumn) -> bool:
-        """Whether a column is never NULL; those of models' keys are only where the kind of change says so."""
+        """Returns whether a column is never NULL; columns of models' keys count, too (`merged`)."""
         return column.required or column.name.lower() in self.merged.get(source.id, ())
 
     def _compared(self, source: Source, column: SourceColumn) -> bool:
         return bool(self.domains.compared(column.name, column.type, self._required(source, column)))
 
     def _linked(self, source: Source, name: str) -> list[str]:
-        """Values of columns of other sources that a column is compared with, so that joins meet."""
+        """Returns values of other sources' columns that a column is compared with, so that joins meet."""
         links = self.domains.links.get(name.lower(), frozenset())
         return [
             row[place]
@@ -193,7 +194,7 @@ class Drawing:
         ]
 
     def unreferenced(self) -> int:
-        """The number of a row that no declared foreign key refers to. Raises NotPossible."""
+        """Returns the number of a row that no declared foreign key refers to. Raises NotPossible."""
         source = self.source
         for number, row in self.random.sample(
             list(self.contents.rows.get(source.id, {}).items()), len(self.contents.rows.get(source.id, {}))
@@ -214,7 +215,7 @@ class Drawing:
         return foreign.key or self.project.sources[foreign.target].keys[0]
 
     def _reference(self, source: Source, foreign: ForeignKey) -> dict[str, str]:
-        """Values of columns that refer to a row that is there, or to none where they may be NULL."""
+        """Returns values of a foreign key: of a row that is there, or NULL where that is allowed."""
         rows = list(self.contents.rows.get(foreign.target, {}).values())
         names = self.project.sources[foreign.target].names
         required = any(source.column(name).required for name in foreign.columns)
@@ -227,15 +228,15 @@ class Drawing:
         return {n: row[names.index(other)] for n, other in zip(foreign.columns, key, strict=False)}
 
     def _keys(self, source: Source) -> tuple[tuple[str, ...], ...]:
-        """The keys of a source; those of a model where the source declares none."""
+        """Returns the keys of a source, or that of a model where the source declares none."""
         key = self.keys.get(source.id)
         return source.keys or ((key,) if key else ())
 
-    def _clashes(self, source: Source, row: Row, taken: Sequence[Row]) -> bool:
+    def _clashes(self, source: Source, row: Row, others: Sequence[Row]) -> bool:
         for key in self._keys(source):
             places = [source.names.index(name) for name in key]
             # NULL equals nothing, so that two rows may have it.
-            if any(all(other[p] == row[p] != NULL for p in places) for other in taken):
+            if any(all(other[p] == row[p] != NULL for p in places) for other in others):
                 return True
         return False
 
@@ -243,7 +244,7 @@ class Drawing:
 def draw(
     drawing: Drawing, kind: ChangeKind, others: Sequence[Source], *, rounds: int, models: int, late: int
 ) -> Trial:
-    """A trial of a kind of change on the drawing's source. Raises NotPossible: it cannot happen there.
+    """Returns a trial of a kind of change on the drawing's source. Raises NotPossible: it cannot happen.
 
     `others`: the further sources of the models under test, those that are referred to first. `models`: how
     many models a run builds. `late`: how late rows arrive, in minutes, where the kind is that. Most trials
@@ -276,7 +277,7 @@ def draw(
 
 
 def latenesses(clock: Clock | None, promised: Iterable[int]) -> list[int]:
-    """How late rows arrive in the trials of a source, in minutes; what is promised comes first.
+    """Returns how late rows arrive in the trials of a source, in minutes; what is promised comes first.
 
     A clock of days cannot tell minutes apart.
     """
@@ -285,11 +286,12 @@ def latenesses(clock: Clock | None, promised: Iterable[int]) -> list[int]:
 
 
 def _few(drawing: Drawing) -> range:
+    """Returns a range of one number or, less often, of two."""
     return range(drawing.random.choice((1, 1, 2)))
 
 
-def _clocked(drawing: Drawing) -> str:
-    """The clock column. Raises NotPossible."""
+def _clock_column(drawing: Drawing) -> str:
+    """Returns the name of the clock column. Raises NotPossible: there is none."""
     if drawing.source.clock is None:
         raise NotPossible(f"{drawing.source.name} has no clock column")
     return drawing.source.clock
@@ -301,7 +303,7 @@ def _appended(drawing: Drawing, _late: int) -> Iterator[Change]:
 
 
 def _appended_late(drawing: Drawing, late: int) -> Iterator[Change]:
-    _clocked(drawing)
+    _clock_column(drawing)
     for _ in _few(drawing):
         yield drawing.put(drawing.source, drawing.newest - late)
 
@@ -318,7 +320,7 @@ def _updated(drawing: Drawing, _late: int) -> Iterator[Change]:
 
 
 def _updated_without_clock(drawing: Drawing, _late: int) -> Iterator[Change]:
-    _clocked(drawing)
+    _clock_column(drawing)
     yield drawing.changed(*drawing.some(), tick=None)
 
 
@@ -348,14 +350,14 @@ def _null_key(drawing: Drawing, _late: int) -> Iterator[Change]:
 
 
 def _null_clock(drawing: Drawing, _late: int) -> Iterator[Change]:
-    clock = _clocked(drawing)
+    clock = _clock_column(drawing)
     if drawing.source.column(clock).required:
         raise NotPossible(f"{drawing.source.name}.{clock}, its clock column, may not be NULL")
     yield drawing.put(drawing.source, drawing.newest, {clock: NULL})
 
 
 def _equal_clock(drawing: Drawing, _late: int) -> Iterator[Change]:
-    _clocked(drawing)
+    _clock_column(drawing)
     for _ in _few(drawing):
         yield drawing.put(drawing.source, drawing.newest)
 
@@ -392,4 +394,4 @@ CHANGES: Mapping[ChangeKind, Callable[[Drawing, int], Iterator[Change]]] = {
     ChangeKind.FAILED_RUN: _appended,
     ChangeKind.TWO_RUNS: _appended,
 }
-"""What happens in one round, by kind; each takes the drawing and how late rows arrive, in minutes."""
+"""The changes of one round, by kind; each function takes the drawing and how late rows arrive, in minutes."""

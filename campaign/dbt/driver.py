@@ -1,4 +1,4 @@
-"""Runs dbt in the user's Python, for `campaign.dbt.process`: JSON lines in, JSON lines out.
+"""The driver of dbt in the user's Python, for `campaign.dbt.process`: JSON lines in, JSON lines out.
 
 This file needs dbt, the standard library and Python 3.9 only: the environment of the project decides which
 dbt and which DuckDB run. It works on a copy of the profile whose databases lie in a folder of their own, so
@@ -42,17 +42,18 @@ DBT_PACKAGES = ("dbt", "dbt_duckdb", "dbt_spark")
 """The packages of dbt itself, and of its adapters."""
 
 TABLE_IN_SCHEMA = r"\bCREATE\s+(?:OR\s+REPLACE\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?\"?(\w+)\"?\s*\."
+"""The begin of a statement that creates a table in a schema; the group is the schema."""
 
 PLANTED = "dvs stops this run here"
 """The error of a run that is stopped on purpose."""
 
 
 class Refused(Exception):
-    """The project or the target cannot be used; the text is one line."""
+    """Raised where the project or the target cannot be used; the text is one line."""
 
 
 class Statements:
-    """Counts the statements of models in a run, and stops or pauses the run at one of them."""
+    """A counter of the statements of models in a run, which stops or pauses it at one of them, by number."""
 
     def __init__(self, pause: Callable[[], None]) -> None:
         self.count = 0
@@ -62,7 +63,7 @@ class Statements:
         self.watched = False
 
     def before(self, connection: str, error: type[Exception]) -> None:
-        """Called before each statement; `connection`: its name, which names the model."""
+        """Counts a statement before it runs, or raises `error`; `connection`: its name, that of the model."""
         if not self.watched or not connection.startswith(("model.", "snapshot.")):
             return
         self.count += 1
@@ -73,7 +74,7 @@ class Statements:
 
 
 class Driver:
-    """One project, opened once; every request is answered by the method of its name."""
+    """One project, opened once; every request is answered by the method that its field `do` names."""
 
     def __init__(self, read: Callable[[], str], answer: Callable[[Answer], None]) -> None:
         def pause() -> None:
@@ -92,7 +93,7 @@ class Driver:
         self.catalogs: list[str] = []
 
     def open(self, request: Request) -> Answer:
-        """Parses a project. `work`: the folder for all that is written."""
+        """Opens a project, and returns as `opened`. `work`: the folder for all that is written."""
         # Modules and the manifest are kept: to look for garbage among them takes a quarter of the time.
         gc.disable()
         try:
@@ -102,7 +103,7 @@ class Driver:
             gc.enable()
 
     def opened(self, request: Request) -> Answer:
-        """The answer to a request that opens a project. Raises Refused."""
+        """Parses a project, and returns what the harness needs to know of it. Raises Refused."""
         try:
             from dbt.cli.main import dbtRunner
             from dbt.version import get_installed_version
@@ -175,14 +176,14 @@ class Driver:
         self.database = more.pop("database", None)
         self.share = more.pop("share", {})
         self.catalogs = more.pop("catalogs", [])
-        known = {"name": name, "target": target, "type": kind, "schema": output.get("schema")}
-        self.profile = {**known, "profiles": str(file.resolve()), **more}
+        facts = {"name": name, "target": target, "type": kind, "schema": output.get("schema")}
+        self.profile = {**facts, "profiles": str(file.resolve()), **more}
         (work / "profile").mkdir(exist_ok=True)
         text = yaml.safe_dump({name: {"target": target, "outputs": {target: copied}}})
         (work / "profile" / "profiles.yml").write_text(text)
 
     def user_profile(self, request: Request, project: Path, name: Any) -> tuple[Any, Path, Answer]:
-        """The name of a profile, its file, and what stands there. Raises Refused."""
+        """Returns the name of a profile, its file, and what stands there. Raises Refused."""
         import yaml
 
         given = request.get("profiles_dir")
@@ -204,7 +205,7 @@ class Driver:
         return name, file, profile
 
     def watch(self) -> None:
-        """Puts the counter before every statement of every adapter."""
+        """Patches dbt: the counter stands before every statement of every adapter; batches end at `now`."""
         from dbt.adapters.sql.connections import SQLConnectionManager
         from dbt_common.exceptions import DbtRuntimeError
 
@@ -227,19 +228,19 @@ class Driver:
                 builder.default_end_time, builder.model.config.begin = self.now, self.begin
             return end_of(builder)
 
-        # It is asked first, the start of the batches after it.
+        # dbt asks for the end of the batches first, and for their start after it.
         MicrobatchBuilder.build_end_time = build_end_time
 
     def given_vars(self) -> list[str]:
-        """The arguments that hold the vars of the next command."""
+        """Returns the arguments that hold the vars of the next command."""
         return ["--vars", self.vars] if self.vars else []
 
     def invoke(self, arguments: list[str]) -> Any:
-        """Runs a command of dbt on the manifest that was parsed."""
+        """Runs a command of dbt on the manifest that was parsed, and returns dbt's result."""
         from dbt.cli.main import dbtRunner
 
         for node in self.manifest.nodes.values():
-            # What the last command compiled; else dbt takes the CTEs of ephemeral models for injected.
+            # Clears what the last command compiled; else dbt takes the CTEs of ephemeral models for injected.
             for name, value in COMPILED.items():
                 # A seed has them, and cannot be given others.
                 if node.resource_type.value != "seed" and hasattr(node, name):
@@ -247,7 +248,7 @@ class Driver:
         return dbtRunner(manifest=self.manifest).invoke([*arguments, *self.common, *self.given_vars()])
 
     def run(self, request: Request) -> Answer:
-        """Runs models. `stop_at`, `pause_at`: the statement at which the run is stopped or paused.
+        """Runs models, and returns the result of each. `stop_at`, `pause_at`: as in `Statements`.
 
         `now`, `begin`: the time of the run, and of the first batch of microbatch models. `vars`: of the run.
         """
@@ -275,13 +276,13 @@ class Driver:
         return {"results": found, "message": message, "statements": self.statements.count}
 
     def execute(self, request: Request) -> Answer:
-        """Executes SQL statements."""
+        """Executes SQL statements; returns an empty answer."""
         for statement in request["statements"]:
             self.query(statement)
         return {}
 
     def rows(self, request: Request) -> Answer:
-        """Answers queries by name, each with its columns and rows, values as text."""
+        """Returns by the name of each query its columns and rows, with values as text, or its error."""
         found: Answer = {}
         for name, text in request["queries"].items():
             try:
@@ -295,7 +296,7 @@ class Driver:
         return {"answers": found}
 
     def query(self, text: str) -> tuple[list[str], list[Any]]:
-        """The columns and rows that a statement on the target gives; none where it gives none."""
+        """Runs a statement on the target, and returns its columns and rows, empty where it has no result."""
         from dbt.adapters.factory import FACTORY
 
         adapter = next(iter(FACTORY.adapters.values()))
@@ -306,7 +307,7 @@ class Driver:
             return columns, cursor.fetchall() if columns else []
 
     def target_tables(self, request: Request) -> Answer:
-        """Describes the tables of the target: after `dbt seed`, the seeds; on Spark as a script."""
+        """Returns the tables of the target: after `dbt seed`, the seeds; on Spark as a script."""
         from dbt.adapters.factory import FACTORY
 
         del request
@@ -318,12 +319,12 @@ class Driver:
             return {"tables": described_tables(adapter.connections.get_thread_connection().handle.cursor())}
 
     def created(self, seed: Any) -> str:
-        """The statement that would make the table of a seed."""
+        """Returns the statement that would create the table of a seed."""
         columns = [f"`{row[0]}` {row[1]}" for row in self.query(f"DESCRIBE {seed.relation_name}")[1]]
         return f"CREATE TABLE {seed.relation_name} ({', '.join(columns)});\n"
 
     def tables(self, request: Request) -> Answer:
-        """Describes the tables of a script (`script`) or of a database file."""
+        """Returns the tables of a script (`script`) or of a database file."""
         import duckdb
 
         if request.get("script"):
@@ -344,12 +345,12 @@ class Driver:
 
 
 def spare_what_nobody_sees() -> None:
-    """Spares every command of dbt what nobody sees, a third of its time: its results stay the same.
+    """Patches dbt so that each command leaves out work that nobody sees, a third of its time; results stay.
 
-    Two searches: one reads the whole call stack for the module that asks for a setting of the adapter, which
-    only an event that is not shown names; the other lists every installed library to find plugins. Events
-    below warnings, for which no log is open. And the comment that dbt puts before each statement, rendered
-    for each, unless the project has its own.
+    Left out are two searches: one reads the whole call stack for the module that asks for a setting of the
+    adapter, which only an event that is not shown names; the other lists every installed library to find
+    plugins. Events below warnings, for which no log is open, too. And the comment that dbt renders before
+    each statement, unless the project has its own.
     """
     with suppress(ImportError, AttributeError):  # A dbt that is built otherwise stays as it is.
         from dbt.plugins.manager import PluginManager
@@ -365,7 +366,7 @@ def spare_what_nobody_sees() -> None:
 
 
 def spare_events() -> None:
-    """Lets events below warnings go, where no log is open to show them."""
+    """Patches dbt so that events below warnings are dropped, where no log is open to show them."""
     from dbt_common.events.event_manager import EventManager
 
     fire = EventManager.fire_event
@@ -379,7 +380,7 @@ def spare_events() -> None:
 
 
 def spare_comments() -> None:
-    """Lets dbt's own comment on statements go; one that the project names may have an error to show."""
+    """Patches dbt to leave out its own comment on statements; a project's may have an error to show."""
     from dbt.adapters.base.query_headers import MacroQueryStringSetter
     from dbt.adapters.contracts.connection import DEFAULT_QUERY_COMMENT
 
@@ -393,15 +394,15 @@ def spare_comments() -> None:
 
 
 def duckdb_output(output: Answer, project: Path, folder: Path, where: str) -> tuple[Answer, Answer]:
-    """A target on DuckDB with its databases in a folder, and what is to be known of it. Raises Refused."""
+    """Returns a copy of a target on DuckDB with databases in a folder, and facts on it. Raises Refused."""
     path = str(output.get("path") or ":memory:")
     if path.startswith("md:") or output.get("is_ducklake") or output.get("remote"):
         raise Refused(f"{where} needs a network; add one with a local path")
-    # Two processes have two databases in memory.
-    known: Answer = {"file": "memory.duckdb", "memory": path == ":memory:"}
+    # A database in memory belongs to one process, so two runs at once cannot share it.
+    facts: Answer = {"file": "memory.duckdb", "memory": path == ":memory:"}
     if path != ":memory:":
         real = Path(path) if Path(path).is_absolute() else project / path
-        known.update(file=Path(path).name, database=str(real) if real.is_file() else None)
+        facts.update(file=Path(path).name, database=str(real) if real.is_file() else None)
         path = str(folder / Path(path).name)
     attached = []
     for number, each in enumerate(output.get("attach") or ()):
@@ -413,19 +414,19 @@ def duckdb_output(output: Answer, project: Path, folder: Path, where: str) -> tu
     if attached:
         copied["attach"] = attached
     catalogs = [Path(path).stem if path != ":memory:" else "memory", *(each["alias"] for each in attached)]
-    return copied, {**known, "scripts": not attached, "catalogs": catalogs}
+    return copied, {**facts, "scripts": not attached, "catalogs": catalogs}
 
 
 def spark_output(output: Answer, project: Path, folder: Path, where: str) -> tuple[Answer, Answer]:
-    """A target on a local session of Spark, which is started or joined here. Raises Refused."""
+    """Starts or joins a local session of Spark; returns a copy of the target, and facts. Raises Refused."""
     del project
     if output.get("method") != "session":
         raise Refused(f"{where} needs a server; add one with `method: session`")
-    given = {str(name): str(value) for name, value in (output.get("server_side_parameters") or {}).items()}
-    if not given.get("spark.master", "local").startswith("local"):
-        raise Refused(f"{where} names the server {given['spark.master']}; leave out spark.master")
+    settings = {str(name): str(value) for name, value in (output.get("server_side_parameters") or {}).items()}
+    if not settings.get("spark.master", "local").startswith("local"):
+        raise Refused(f"{where} names the server {settings['spark.master']}; leave out spark.master")
     try:
-        share = joined_session() if "PYSPARK_GATEWAY_PORT" in os.environ else new_session(given, folder)
+        share = joined_session() if "PYSPARK_GATEWAY_PORT" in os.environ else new_session(settings, folder)
     except ImportError as error:
         raise Refused(f"{sys.executable}: {error}; install pyspark there (dbt-spark[session])") from error
     except Exception as error:  # whatever pyspark raises where there is no Java, or a setting is wrong
@@ -435,18 +436,18 @@ def spark_output(output: Answer, project: Path, folder: Path, where: str) -> tup
     return copied, {"file": "", "memory": False, "scripts": True, "share": share}
 
 
-def new_session(given: dict[str, str], folder: Path) -> dict[str, str]:
-    """Starts a session whose tables lie in a folder; the variables by which another process joins it."""
+def new_session(settings: dict[str, str], folder: Path) -> dict[str, str]:
+    """Starts a session with tables in a folder; returns variables by which another process joins it."""
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master(given.get("spark.master", "local[2]"))
+    builder = SparkSession.builder.master(settings.get("spark.master", "local[2]"))
     of_folder = {
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.session.timeZone": "UTC",
     }
-    for name, value in {**SMALL_SPARK, **given, **of_folder}.items():
+    for name, value in {**SMALL_SPARK, **settings, **of_folder}.items():
         builder = builder.config(name, value)
     gateway: Any = builder.getOrCreate().sparkContext._gateway  # noqa: SLF001  # there is no public way
     parameters = gateway.gateway_parameters
@@ -457,7 +458,7 @@ def new_session(given: dict[str, str], folder: Path) -> dict[str, str]:
 
 
 def joined_session() -> dict[str, str]:
-    """Opens a session of its own in the JVM of another process, with the same tables."""
+    """Opens a session in the JVM of another process, with the same tables; returns no variables."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
@@ -492,18 +493,18 @@ SMALL_SPARK = {
 """Settings for tiny tables; those of the profile come after them."""
 
 OUTPUTS = {"duckdb": duckdb_output, "spark": spark_output}
-"""What runs without a network or a server, by the type of a target."""
+"""By the type of a target that needs no network and no server: the function that copies it."""
 
 
 def place_of(error: Any) -> str:
-    """What is wrong in a YAML file and where, without its text, which may hold a password."""
+    """Returns what is wrong in a YAML file and where, without its text, which may hold a password."""
     mark = getattr(error, "problem_mark", None)
     place = "" if mark is None else f" in line {mark.line + 1}, column {mark.column + 1}"
     return f"{getattr(error, 'problem', None) or 'it is no YAML'}{place}"
 
 
 def rendered(value: Any) -> Any:
-    """A value of a profile with its `{{ env_var(..) }}` replaced. Raises Refused: a variable is not set."""
+    """Returns a value of a profile with `{{ env_var(..) }}` replaced. Raises Refused: one is not set."""
     import jinja2
 
     def env_var(name: str, default: str | None = None) -> str:
@@ -526,7 +527,7 @@ def rendered(value: Any) -> Any:
 
 
 def selection(request: Request) -> list[str]:
-    """The arguments that select models."""
+    """Returns the arguments that select models."""
     chosen = ["--select", *request["select"]] if request.get("select") else []
     return [*chosen, *(["--exclude", *request["exclude"]] if request.get("exclude") else [])]
 
@@ -545,7 +546,7 @@ CONFIG_SHOWN = (
 
 
 def described(manifest: Any) -> Answer:
-    """What the harness needs to know of models, snapshots, seeds, sources and their tests."""
+    """Returns what the harness needs to know of models, snapshots, seeds, sources and their tests."""
     nodes, tests = [], []
     hooks = [each for each in manifest.nodes.values() if each.resource_type.value == "operation"]
     everywhere = any(OUTSIDE.search(each.raw_code) for each in hooks)
@@ -564,7 +565,7 @@ def described(manifest: Any) -> Answer:
 
 
 def described_node(manifest: Any, node: Any, kind: str, everywhere: bool) -> Answer:
-    """A model, a snapshot or a seed. `everywhere`: a hook of the project reads what no trial holds."""
+    """Returns a model, a snapshot or a seed; `everywhere`: a hook of the project reads other data."""
     config = node.config.to_dict()
     return {
         "id": node.unique_id,
@@ -585,7 +586,7 @@ def described_node(manifest: Any, node: Any, kind: str, everywhere: bool) -> Ans
 
 
 def described_source(source: Any) -> Answer:
-    """A source: its relation, its columns, and the column that says when a row came."""
+    """Returns a source: its relation, its columns, and the column that says when a row was loaded."""
     return {
         "id": source.unique_id,
         "name": f"{source.source_name}.{source.name}",
@@ -603,7 +604,7 @@ def described_source(source: Any) -> Answer:
 
 
 def with_tables(manifest: Any, catalogs: list[str]) -> Any:
-    """The manifest with a table for each source that lies in files or comes from a plugin of dbt-duckdb.
+    """Returns the manifest with a table for each source in files or of a plugin of dbt-duckdb.
 
     Trials write rows into tables, which they could not into the user's files. `catalogs`: those that the
     target has, its own first: a source in another one, such as that of a production target, is in it too.
@@ -625,7 +626,7 @@ def with_tables(manifest: Any, catalogs: list[str]) -> Any:
 
 
 def reads_outside(manifest: Any, node: Any, config: Answer) -> bool:
-    """Whether a node, its hooks or the macros of the project that it calls may read what is no source."""
+    """Returns whether a node, its hooks or the project's macros that it calls may read what is no source."""
     hooks = [str(each) for name in ("pre-hook", "post-hook") for each in config.get(name) or ()]
     texts, names, seen = [node.raw_code, *hooks], list(node.depends_on.macros), set()
     while names:
@@ -639,7 +640,7 @@ def reads_outside(manifest: Any, node: Any, config: Answer) -> bool:
 
 
 def described_tables(connection: Any) -> list[Answer]:
-    """Every table of a DuckDB connection with its columns and constraints."""
+    """Returns every table of a DuckDB connection with its columns and constraints."""
     tables: dict[tuple[str, str], Answer] = {}
     for schema, name, column, kind, nullable in connection.execute(
         "SELECT schema_name, table_name, column_name, data_type, is_nullable FROM duckdb_columns() "
@@ -668,7 +669,7 @@ def described_tables(connection: Any) -> list[Answer]:
 
 
 def text_of(value: Any) -> str | None:
-    """A value as text; sums of floats may differ in their last digits, so 12 digits are shown."""
+    """Returns a value as text; of floats 12 digits, because sums may differ in their last ones."""
     if value is None:
         return None
     if isinstance(value, float):
@@ -679,13 +680,13 @@ def text_of(value: Any) -> str | None:
 
 
 def one_line(error: object) -> str:
-    """A message on one line, cut between two words where it is long."""
+    """Returns a message on one line, cut between two words after 400 characters."""
     text = " ".join(str(error).split())
     return text if len(text) <= 400 else text[:400].rpartition(" ")[0] + " ..."
 
 
 def main() -> None:
-    """Serves stdin to stdout; what dbt prints goes to stderr."""
+    """Answers the requests on stdin on stdout; what dbt prints goes to stderr."""
     answers: IO[str] = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 

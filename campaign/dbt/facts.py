@@ -1,4 +1,4 @@
-"""What is known of a project before the first trial: its sources, their roles, and what is never equal."""
+"""The facts of a project, found before the first trial: sources, their roles, what is never equal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from campaign.dbt.trials import Contents
 from campaign.errors import CampaignError
 
 RUN_STARTED = re.compile(r"[<>=][^\n]*run_started_at")
-"""A condition on the start of the run, of which only a literal is left in the compiled text."""
+"""A condition on the start of the run in a model's text before Jinja: compiled, it is only a literal."""
 
 FAR = "2050"
 """Days from this year on, such as 9999-12-31, stand for `never`: rows need not be newer."""
@@ -46,19 +46,18 @@ FAR = "2050"
 HOUR_S = 3600
 
 SKIPPED = "skipped"
-"""What dbt says of a model that it did not build, because one above it failed."""
+"""The message of dbt for a model that it did not build, because one above it failed."""
 
 ATTEMPTS = 20
-"""How often rows are drawn again that the database refuses."""
+"""How often rows are drawn again if the database refuses them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectFacts:
-    """What is known of a project before the first trial.
+    """The facts of a project, by model id where they are of models.
 
-    `wrong`: why some models cannot be judged.
-    `ignored`: columns that differ between two full refreshes of the same sources. `base`: the day from which
-    clock values are counted. `empty`: models that fail while their sources are empty.
+    `ignored`: columns that differ between two full refreshes of the same sources, or that the user ignores.
+    `wrong`: why some models cannot be judged. `empty`: the errors of models while their sources are empty.
     """
 
     project: Project
@@ -72,7 +71,7 @@ class ProjectFacts:
 def opened(
     dbt: Dbt, schema: Path | str | None, database: Path | str | None, settings: Mapping[str, Any]
 ) -> Project:
-    """The project with its sources. Raises CampaignError."""
+    """Returns the project with its sources, whose tables `schema` or `database` has. Raises CampaignError."""
     for each in (schema, database):
         if each is not None and not Path(each).is_file():
             raise CampaignError(f"{each}: there is no such file")
@@ -100,7 +99,7 @@ def opened(
 
 
 def _compiled(dbt: Dbt) -> dict[str, str]:
-    """The compiled texts of the models that can be compiled without a row."""
+    """Returns the compiled texts of the models that can be compiled without a row."""
     results = dbt.ask("run", command=["compile"])["results"]
     return {id_: each["compiled"] for id_, each in results.items() if each["compiled"]}
 
@@ -111,8 +110,8 @@ def with_raw_names(
     tables: Sequence[Mapping[str, Any]],
     kind: Database,
 ) -> Mapping[str, Any]:
-    """The driver's answer in which tables that models name without `source` are sources too."""
-    known = {plain(each["relation"] or "") for each in (*answer["sources"], *answer["nodes"])}
+    """Returns the driver's answer in which tables that models name without `source` are sources, too."""
+    relations = {plain(each["relation"] or "") for each in (*answer["sources"], *answer["nodes"])}
     sources = {}
     nodes = []
     for node in answer["nodes"]:
@@ -122,7 +121,7 @@ def with_raw_names(
             for table in tables
             for name in names
             if ends_with(f"{table['schema']}.{table['name']}".lower(), name)
-            and not any(ends_with(each, name) for each in known)
+            and not any(ends_with(each, name) for each in relations)
         ]
         for table in raw:
             relation = kind.named(table["schema"], table["name"])
@@ -139,7 +138,7 @@ def with_raw_names(
 
 
 def made_ready(dbt: Dbt, schemas: Iterable[str] = ()) -> None:
-    """Makes the schemas of the sources, and further ones, and loads the seeds. Raises DbtBroken."""
+    """Creates the schemas of the sources, and further ones, and loads the seeds. Raises DbtBroken."""
     named = {str(source["schema_relation"]) for source in dbt.opened["sources"]}
     dbt.execute([f"CREATE SCHEMA IF NOT EXISTS {name}" for name in sorted(named.union(schemas))])
     if any(node["kind"] == "seed" for node in dbt.opened["nodes"]):
@@ -147,7 +146,7 @@ def made_ready(dbt: Dbt, schemas: Iterable[str] = ()) -> None:
 
 
 def learned(dbt: Dbt, project: Project, seed: int) -> ProjectFacts:
-    """Builds the models a few times, to know their texts, and what differs without any change.
+    """Builds the models a few times, and returns their facts: what they read, what differs without a change.
 
     Raises DbtBroken and Rejected.
     """
@@ -180,7 +179,7 @@ def learned(dbt: Dbt, project: Project, seed: int) -> ProjectFacts:
 
 
 def domains_of(project: Project, reads: Mapping[str, TextRead], raw: Iterable[str]) -> Domains:
-    """Values by the constants of models and of CHECK constraints; `raw`: the models' texts before Jinja."""
+    """Returns the values of columns, by the constants of models and CHECKs; `raw`: texts before Jinja."""
     constants: dict[str, dict[str, None]] = {}
     links: dict[str, set[str]] = {}
     renamed = all_renames(reads.values())
@@ -188,14 +187,14 @@ def domains_of(project: Project, reads: Mapping[str, TextRead], raw: Iterable[st
     behind = all_renames(reads.values(), made_of=True)
 
     def columns(name: str) -> list[str]:
-        """The columns of sources that a name may stand for; a staging model may have given them another."""
+        """Returns the columns of sources that a name in a model may stand for, in lower case."""
         found = (each for source in project.sources.values() for each in columns_of(source, name, behind))
         return list(dict.fromkeys(each.lower() for each in found))
 
     found = [pair for read in reads.values() for name in read.constants for pair in _pairs(name, read)]
     checks = [check for source in project.sources.values() for check in source.checks]
     for name, value in [*found, *(pair for check in checks for pair in check_literals(check))]:
-        # Any of them: the text alone does not tell from which source a column comes.
+        # All columns of a name: the text alone does not tell from which source a column comes.
         for column in columns(name):
             constants.setdefault(column, {})[value] = None
     for read in reads.values():
@@ -216,11 +215,12 @@ def domains_of(project: Project, reads: Mapping[str, TextRead], raw: Iterable[st
 
 
 def _pairs(name: str, read: TextRead) -> list[tuple[str, str]]:
+    """Returns the constants of a name, each with the name."""
     return [(name, value) for value in read.constants[name]]
 
 
 def base_day(constants: Iterable[str], *, timed: bool) -> dt.date:
-    """The day from which clock values are counted: near today, or after the days that clocks must pass."""
+    """Returns the day from which clocks count: near today if `timed`, else after the days of `constants`."""
     if timed:
         return dt.datetime.now(tz=dt.UTC).date() - dt.timedelta(days=NEWEST // DAY)
     days = [BASE]
@@ -233,7 +233,7 @@ def base_day(constants: Iterable[str], *, timed: bool) -> dt.date:
 
 
 def clock_scale(constants: Iterable[str]) -> int:
-    """How much a clock of numbers grows in a minute, by the numbers beside it; 1 where they do not tell."""
+    """Returns how much a clock of numbers grows in a minute, by the constants beside it; 1 if unknown."""
     numbers = [int(text) for text in constants if text.isdigit() and int(text) >= HOUR_S]
     if any(number % (HOUR_S * 1000) == 0 for number in numbers):
         return 60_000
@@ -241,16 +241,16 @@ def clock_scale(constants: Iterable[str]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Twice:
-    """What two full refreshes of the same sources gave, and the errors of the second."""
+class _Results:
+    """The tables by two full refreshes of the same sources, and the errors of the second, by model id."""
 
     first: Mapping[str, Table]
     second: Mapping[str, Table]
     failed: Mapping[str, str]
 
 
-def _twice(runner: Runner, models: Sequence[Model], seed: str, domains: Domains, pause: float) -> _Twice:
-    """Builds the models twice over random rows. Raises DbtBroken, and Rejected after some attempts."""
+def _twice(runner: Runner, models: Sequence[Model], seed: str, domains: Domains, pause: float) -> _Results:
+    """Builds the models twice over random rows, `pause` seconds apart. Raises DbtBroken and Rejected."""
     for attempt in count():
         try:
             contents = _filled(Random(f"{seed}/{attempt}"), runner.project, domains)
@@ -267,11 +267,11 @@ def _twice(runner: Runner, models: Sequence[Model], seed: str, domains: Domains,
         tables.append(runner.contents(models))
         time.sleep(pause)
     reasons = {id_: _reason(runner.project, id_, failed) for id_ in failed}
-    return _Twice(tables[0], tables[1], reasons)
+    return _Results(tables[0], tables[1], reasons)
 
 
 def _reason(project: Project, id_: str, failed: Mapping[str, str]) -> str:
-    """Why a model cannot be built: by its own error, or by that of a model above it."""
+    """Returns why a model cannot be built: by its own error, or by that of a model above it."""
     above = [each for each in project.above(id_) if failed.get(each.id, SKIPPED) != SKIPPED]
     if failed[id_] == SKIPPED and above:
         return f"{above[0].name}, which it reads, cannot be built: {failed[above[0].id]}"
@@ -279,6 +279,7 @@ def _reason(project: Project, id_: str, failed: Mapping[str, str]) -> str:
 
 
 def _reads(project: Project, answer: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, TextRead]:
+    """Returns what each model reads; `texts`: for models that were not compiled in the run of `answer`."""
     found = {}
     for id_, model in project.models.items():
         text = (answer["results"].get(id_) or {}).get("compiled") or texts.get(id_)
@@ -289,7 +290,7 @@ def _reads(project: Project, answer: Mapping[str, Any], texts: Mapping[str, str]
 
 
 def _filled(random: Random, project: Project, domains: Domains) -> Contents:
-    """A few rows for every source, those that are referred to first."""
+    """Returns a few random rows for every source, in an order that keeps foreign keys."""
     contents = Contents()
     for source in in_order(list(project.sources.values())):
         drawing = Drawing(random, project, source, {}, domains, contents=contents)
@@ -302,7 +303,7 @@ def _filled(random: Random, project: Project, domains: Domains) -> Contents:
 
 
 def _unsteady(one: Table, two: Table, ignored: frozenset[str]) -> tuple[frozenset[str], str]:
-    """The columns that differ between two tables, and why the model cannot be judged, or an empty text."""
+    """Returns the columns that differ between two tables, and why the model cannot be judged, if so."""
     if compare(one, two, ignored) is None:
         return frozenset(), ""
     found = frozenset(
@@ -318,7 +319,7 @@ def _unsteady(one: Table, two: Table, ignored: frozenset[str]) -> tuple[frozense
 
 
 def in_order(sources: Sequence[Source]) -> list[Source]:
-    """Sources after those that their foreign keys refer to."""
+    """Returns sources after those that their foreign keys refer to; in a circle any order will do."""
     left, done = list(sources), []
     while left:
         names = {source.id for source in left}

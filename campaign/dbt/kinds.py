@@ -32,7 +32,7 @@ class ChangeKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A kind in words. `happens`: what happens; `need`: what a model needs that cannot take it."""
+    """A kind of change in words. `happens`: the change; `need`: what a model needs that differs after it."""
 
     happens: str
     need: str
@@ -88,7 +88,7 @@ PROMISES: dict[str, tuple[ChangeKind, ...]] = {
     "whole_runs": (ChangeKind.FAILED_RUN,),
     "single_runs": (ChangeKind.TWO_RUNS,),
 }
-"""What can be promised of a model's sources and runs, and the kinds of change that do not happen then."""
+"""The promises on a model's sources and runs, and the kinds of change that they exclude."""
 
 LATE_BY = "late_by"
 """The promise with a value: how much older than the newest row a row may be when it arrives."""
@@ -103,13 +103,13 @@ class Promised:
     late_by: int | None = None
 
     def covers(self, kind: ChangeKind, late: int | None) -> bool:
-        """Whether a change of this kind, late by so many minutes, may happen under the promises."""
+        """Returns whether a change of this kind, late by so many minutes, may happen under the promises."""
         too_late = self.late_by is not None and late is not None and late > self.late_by
         return kind not in self.excluded and not too_late
 
 
 def promised(entries: object, where: str) -> Promised:
-    """Reads the list of a model's promises. Raises CampaignError naming `where`, the model and its file."""
+    """Returns the promises of a model's list. Raises CampaignError naming `where`, the model and its file."""
     names: list[str] = []
     excluded: set[ChangeKind] = set()
     late_by: int | None = None
@@ -132,7 +132,7 @@ def promised(entries: object, where: str) -> Promised:
 
 
 def minutes(text: object, where: str) -> int:
-    """The minutes of a lateness such as '3 days'. Raises CampaignError naming `where`."""
+    """Returns the minutes of a lateness such as '3 days'. Raises CampaignError naming `where`."""
     number, _, unit = str(text).strip().partition(" ")
     unit = unit.strip().removesuffix("s")
     if not number.isdigit() or unit not in UNITS:
@@ -141,7 +141,7 @@ def minutes(text: object, where: str) -> int:
 
 
 def duration(lateness: int) -> str:
-    """Minutes in words.
+    """Returns minutes in words.
 
     >>> duration(4320), duration(61)
     ('3 days', '61 minutes')

@@ -1,4 +1,4 @@
-"""dbt in the user's Python: a child process that runs `driver.py` and answers in JSON lines."""
+"""The process of dbt in the user's Python: a child that runs `driver.py` and answers in JSON lines."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ REQUEST_LIMIT_S = 300.0
 
 
 NOW = re.compile(r"\{now(?::([^{}]*))?\}")
-"""Stands for the time of each run in the text of `--vars`."""
+"""The text that stands for the time of each run in `--vars`, with a format or without."""
 
 
 class DbtBroken(RuntimeError):
-    """A request could not be answered: dbt, its adapter or the database raised, or the process has ended."""
+    """Raised for a request without an answer: dbt, adapter or database failed, or the process has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What names a project and its target. `python`: that of dbt; `vars`: passed on to dbt, see `vars_at`."""
+    """A project and its target, by name. `python`: that of dbt; `vars`: passed on to dbt (`vars_at`)."""
 
     project: Path
     python: str
@@ -45,7 +45,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Dbt:
-    """A running driver with an open project. `opened`: what it said of the project."""
+    """A running driver with an open project. `opened`: its answer to the request `open`."""
 
     child: Child
     target: Target
@@ -53,7 +53,7 @@ class Dbt:
     opened: Mapping[str, Any]
 
     def ask(self, do: str, **request: Any) -> dict[str, Any]:
-        """The answer to a request. Raises DbtBroken."""
+        """Sends the request `do` with its fields, and returns the answer. Raises DbtBroken, CampaignError."""
         return self._checked(lambda: self.child.ask({"do": do, **request}, REQUEST_LIMIT_S))
 
     @property
@@ -83,7 +83,7 @@ class Dbt:
 
 
 def vars_at(text: str | None, now: dt.datetime) -> str | None:
-    """The vars of a run at a time, which stands for `{now}`, or `{now:%Y-%m-%d}` in a format of its own.
+    """Returns the vars of a run with its time in place of `{now}`, or of `{now:%Y-%m-%d}` in this format.
 
     >>> vars_at("{day: '{now:%Y-%m-%d}'}", dt.datetime(2024, 2, 15))
     "{day: '2024-02-15'}"
@@ -93,15 +93,15 @@ def vars_at(text: str | None, now: dt.datetime) -> str | None:
 
 @contextmanager
 def dbt_process(target: Target, beside: Dbt | None = None) -> Iterator[Dbt]:
-    """dbt with the project open, until the end of the block.
+    """Starts a driver, and yields it with the project open until the end of the block.
 
     `beside`: another process, whose databases it shares; else they are its own, in memory where the machine
     has such a file system. Raises CampaignError: there is no such Python, or dbt refuses the project.
     """
     memory = Path("/dev/shm")
     place = str(memory) if os.access(memory, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="dvs-dbt-", dir=place) as made:
-        folder = Path(made) if beside is None else beside.folder
+    with tempfile.TemporaryDirectory(prefix="dvs-dbt-", dir=place) as own_folder:
+        folder = Path(own_folder) if beside is None else beside.folder
         # -c, because the folder of a script would stand before the libraries of that Python.
         command = [target.python, "-c", DRIVER.read_text(encoding="utf-8")]
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -121,7 +121,7 @@ def dbt_process(target: Target, beside: Dbt | None = None) -> Iterator[Dbt]:
 
 
 def request_of(target: Target) -> dict[str, Any]:
-    """The fields of the request that opens a project."""
+    """Returns the fields of the request that opens a project."""
     return {
         "project": str(target.project),
         "select": list(target.select),

@@ -38,7 +38,7 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A source or seed. `relation`: its quoted name; `checks`: conditions of CHECK constraints.
+    """A source or seed. `relation`: its full name, quoted; `checks`: the conditions of CHECK constraints.
 
     `clock`: the column that says how new a row is; `clocks`: further ones by which models filter. `keys`:
     from constraints and from the project's tests.
@@ -60,7 +60,7 @@ class Source:
         return tuple(column.name for column in self.columns)
 
     def column(self, name: str) -> SourceColumn:
-        """A column by its name."""
+        """Returns the column with a name."""
         return next(column for column in self.columns if column.name == name)
 
 
@@ -92,13 +92,16 @@ class Model:
 
     @property
     def is_snapshot(self) -> bool:
-        """Whether dbt keeps the versions of its rows (SCD type 2)."""
+        """Whether it is a snapshot: dbt keeps the versions of its rows (SCD type 2)."""
         return self.materialized == "snapshot"
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project; models stand after those that they read, `selected` are those to be judged."""
+    """A project. `models`: by id, after the models that they read. `selected`: the models to judge.
+
+    `ancestors`: by model id the ids of all that it is built from, at any depth. `dbt`: its version.
+    """
 
     sources: Mapping[str, Source]
     models: Mapping[str, Model]
@@ -113,18 +116,18 @@ class Project:
         return frozenset(source.relation.rpartition(".")[0] for source in self.sources.values())
 
     def above(self, model: str) -> list[Model]:
-        """A model and all models that it is built from, in an order in which they can be built."""
+        """Returns a model and all models that it is built from, in an order in which they can be built."""
         wanted = self.ancestors[model] | {model}
         return [each for id_, each in self.models.items() if id_ in wanted]
 
     def sources_of(self, models: Iterable[str]) -> list[Source]:
-        """The sources that some models are built from."""
+        """Returns the sources that some models are built from, at any depth."""
         wanted = frozenset().union(*(self.ancestors[model] for model in models))
         return [source for id_, source in self.sources.items() if id_ in wanted]
 
 
 def read_settings(path: Path | str | None) -> Mapping[str, Any]:
-    """The promises, columns and clocks that a TOML file says; nothing for None. Raises CampaignError."""
+    """Returns what a TOML file of the user says of models and sources; {} for None. Raises CampaignError."""
     if path is None:
         return {}
     try:
@@ -141,7 +144,7 @@ def read_settings(path: Path | str | None) -> Mapping[str, Any]:
 
 
 def read_project(answer: Mapping[str, Any], settings: Mapping[str, Any]) -> Project:
-    """The project of the driver's answer, whose sources have no columns yet.
+    """Returns the project of the driver's answer, without its sources (`with_sources`).
 
     `settings`: of the TOML file of the user, by `models` and `sources`. Raises CampaignError.
     """
@@ -166,12 +169,12 @@ def read_project(answer: Mapping[str, Any], settings: Mapping[str, Any]) -> Proj
     for id_ in sorted(nodes):
         add(id_)
     # Two packages may have a model of one name.
-    taken = Counter(model.name for model in models.values())
+    named = Counter(model.name for model in models.values())
     for id_, model in models.items():
-        if taken[model.name] > 1:
+        if named[model.name] > 1:
             models[id_] = replace(model, name=f"{nodes[id_]['package']}.{model.name}")
-    known = {nodes[id_]["name"] for id_ in models}
-    if strangers := sorted(set(of_user) - known):
+    names = {nodes[id_]["name"] for id_ in models}
+    if strangers := sorted(set(of_user) - names):
         raise CampaignError(f"the promises name {strangers[0]!r}, which is no model of the project")
     ancestors: dict[str, frozenset[str]] = {}
     for id_, model in models.items():
@@ -189,7 +192,7 @@ def read_project(answer: Mapping[str, Any], settings: Mapping[str, Any]) -> Proj
 
 
 def _left_out(node: Mapping[str, Any], config: Mapping[str, Any], key: Any) -> str:
-    """Why a snapshot cannot be judged, or an empty text."""
+    """Returns why a snapshot cannot be judged, or an empty text."""
     if node["kind"] != "snapshot":
         return ""
     names = config.get("snapshot_meta_column_names") or {}
@@ -202,7 +205,7 @@ def _left_out(node: Mapping[str, Any], config: Mapping[str, Any], key: Any) -> s
 
 
 def read_model(node: Mapping[str, Any], of_user: Mapping[str, Any], unique: str | None) -> Model:
-    """A model of the driver's answer; `unique`: a column that a test says is unique.
+    """Returns a model of the driver's answer; `unique`: a column that a test says is unique.
 
     Raises CampaignError: its promises cannot be read.
     """
@@ -242,7 +245,7 @@ def with_sources(
     tables: Iterable[Mapping[str, Any]],
     settings: Mapping[str, Any],
 ) -> Project:
-    """The project with the columns of its sources, from the tables of a script or of a database.
+    """Returns the project with its sources, whose columns come from the tables of a script or a database.
 
     Only sources that selected models are built from are kept. Raises CampaignError: one has no table.
     """
@@ -265,7 +268,7 @@ def with_sources(
 
 
 def table_of(source: Mapping[str, Any], tables: list[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The table of a source: by schema and name, or by name alone. Raises CampaignError."""
+    """Returns the table of a source, by schema and name, or by name alone. Raises CampaignError: none."""
     name = str(source.get("identifier") or source["name"]).lower()
     named = [table for table in tables if table["name"].lower() == name]
     for table in named:
@@ -283,7 +286,7 @@ def table_of(source: Mapping[str, Any], tables: list[Mapping[str, Any]]) -> Mapp
 
 
 def _type(text: str) -> str:
-    """A type as DuckDB writes it, where it has no names or values whose case matters."""
+    """Returns a type in upper case, as DuckDB writes it, unless it has names or values whose case matters."""
     return text.upper() if re.fullmatch(r"[\w ]+(\([\d, ]+\))?", text) else text
 
 
@@ -294,7 +297,7 @@ def read_source(
     tests: Iterable[Mapping[str, Any]],
     of_user: Mapping[str, Any],
 ) -> Source:
-    """A source with its table's columns; tests of the project count as promises, as constraints do."""
+    """Returns a source with its table's columns; tests of the project count as constraints do."""
     keys = [tuple(key) for key in table["keys"]]
     required = {column["name"] for column in table["columns"] if column["required"]}
     # A project may write the names of columns in another case than the database.
@@ -316,9 +319,9 @@ def read_source(
         for names, other, key in table["foreign"]
         if other.lower() in ids
     )
-    said = {**((each.get("meta") or {}).get("dvs") or {}), **of_user.get(each["name"], {})}
-    if said.get("key"):
-        named = [said["key"]] if isinstance(said["key"], str) else said["key"]
+    own = {**((each.get("meta") or {}).get("dvs") or {}), **of_user.get(each["name"], {})}
+    if own.get("key"):
+        named = [own["key"]] if isinstance(own["key"], str) else own["key"]
         keys.insert(0, tuple(spelled.get(name.lower(), name) for name in named))
     source = Source(
         id=each["id"],
@@ -329,9 +332,9 @@ def read_source(
         foreign=foreign,
         checks=tuple(table["checks"]),
     )
-    clock = said.get("clock") or each.get("clock")
+    clock = own.get("clock") or each.get("clock")
     clock = spelled.get(str(clock).lower(), clock)
-    for name in (*(name for key in source.keys for name in key), *([clock] if said.get("clock") else [])):
+    for name in (*(name for key in source.keys for name in key), *([clock] if own.get("clock") else [])):
         if name not in source.names:
             raise CampaignError(
                 f"source {source.name} has no column {name!r}, which a key or its clock names"

@@ -1,4 +1,4 @@
-"""What the compiled text of models tells: which source drives a model, its clock column, its constants.
+"""The reading of models' compiled texts: which source drives a model, its clock column, its constants.
 
 Nothing here decides whether a model is right: it only chooses which changes are worth a trial, and how they
 are named.
@@ -64,12 +64,12 @@ class Roles:
 
 
 def plain(relation: str) -> str:
-    """A relation's name in lower case without quotes."""
+    """Returns a relation's name in lower case without quotes."""
     return relation.replace('"', "").replace("`", "").lower()
 
 
 def read_text(text: str, itself: str, dialect: str = "duckdb") -> TextRead | None:
-    """What a compiled text reads; `itself`: the relation of its model. None where sqlglot cannot read it."""
+    """Returns what a compiled text reads, or None if sqlglot cannot read it; `itself`: its own relation."""
     try:
         tree = parse_one(text, read=dialect)
         root = build_scope(tree)
@@ -100,12 +100,12 @@ def read_text(text: str, itself: str, dialect: str = "duckdb") -> TextRead | Non
 
 
 def relation_of(table: exp.Table) -> str:
-    """The full name of a table, unquoted."""
+    """Returns the full name of a table, unquoted."""
     return ".".join(part.name for part in table.parts)
 
 
 def named_relations(text: str, dialect: str) -> frozenset[str]:
-    """The relations that a compiled text names, in lower case, but for its CTEs."""
+    """Returns the relations that a compiled text names, in lower case, but for its CTEs."""
     try:
         tree = parse_one(text, read=dialect)
     except (SqlglotError, RecursionError):
@@ -115,12 +115,12 @@ def named_relations(text: str, dialect: str) -> frozenset[str]:
 
 
 def ends_with(relation: str, name: str) -> bool:
-    """Whether a name stands for a relation, in full or without its first parts, both in lower case."""
+    """Returns whether a name stands for a relation, in full or without its first parts, in lower case."""
     return f".{relation}".endswith(f".{name}")
 
 
 def sort_relations(scope: Scope, into: set[str], driving: set[str], joined: set[str], seen: set[int]) -> None:
-    """Adds the relations of a scope: those of FROM to `into`, those of its joins to `joined`."""
+    """Adds the relations that a scope reads in FROM to `into`, those that it joins to `joined`, once each."""
     if id(scope) in seen:
         return
     seen.add(id(scope))
@@ -143,7 +143,7 @@ def sort_relations(scope: Scope, into: set[str], driving: set[str], joined: set[
 
 
 def filtered_columns(tree: exp.Expr, itself: str) -> Iterator[str]:
-    """The names of columns that are compared with a value that is read from the model itself."""
+    """Yields the columns compared with what is read from the model: at > (SELECT max(at) FROM {{ this }})."""
     reads_itself = {
         scope_name(scope)
         for scope in traverse_scope(tree)
@@ -168,7 +168,7 @@ FILTERS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.Between, exp.In)
 
 
 def _has_inner(comparison: exp.Expr, itself: str, reads_itself: set[str]) -> bool:
-    """Whether a comparison inside this one reads the model itself: that one has the clock column."""
+    """Returns whether a comparison inside this one reads the model itself: that one has the clock column."""
     for inner in comparison.find_all(*FILTERS):
         names = {plain(relation_of(table)) for table in inner.find_all(exp.Table)}
         if inner is not comparison and (itself in names or names & reads_itself):
@@ -177,13 +177,13 @@ def _has_inner(comparison: exp.Expr, itself: str, reads_itself: set[str]) -> boo
 
 
 def scope_name(scope: Scope) -> str:
-    """The name of the CTE that a scope is, or an empty one."""
+    """Returns the name of the CTE that a scope is, or an empty one."""
     parent = scope.expression.parent
     return parent.alias.lower() if isinstance(parent, exp.CTE) else ""
 
 
 def renames(tree: exp.Expr) -> Iterator[tuple[str, str]]:
-    """The aliases of plain columns, also of those that are only cast, each with the column's name."""
+    """Yields the aliases of plain columns, also of those that are only cast, each with the column's name."""
     for alias in tree.find_all(exp.Alias):
         inner = alias.this.this if isinstance(alias.this, exp.Cast) else alias.this
         if isinstance(inner, exp.Column) and inner.name.lower() != alias.alias.lower():
@@ -191,7 +191,7 @@ def renames(tree: exp.Expr) -> Iterator[tuple[str, str]]:
 
 
 def made_of(tree: exp.Expr) -> Iterator[tuple[str, str]]:
-    """The aliases of expressions of one column over one row, each with the column's name."""
+    """Yields the aliases of expressions of one column over one row, each with the column's name."""
     for alias in tree.find_all(exp.Alias):
         names = {column.name.lower() for column in alias.this.find_all(exp.Column)}
         if len(names) == 1 and alias.this.find(exp.AggFunc, exp.Window, exp.Query) is None:
@@ -199,7 +199,7 @@ def made_of(tree: exp.Expr) -> Iterator[tuple[str, str]]:
 
 
 def columns_of(source: Source, name: str, renamed: Mapping[str, frozenset[str]]) -> list[str]:
-    """The columns of a source that a name of a model may stand for, through the renames of all models."""
+    """Returns the columns of a source that a name in a model may stand for, by the renames of all models."""
     spelled = {column.lower(): column for column in source.names}
     found, left = [], [name.lower()]
     for each in left:
@@ -211,7 +211,7 @@ def columns_of(source: Source, name: str, renamed: Mapping[str, frozenset[str]])
 
 
 def links(tree: exp.Expr) -> Iterator[tuple[str, str]]:
-    """The names of columns that are equal in a condition, or in USING, both ways."""
+    """Yields the names of columns that are equal in a condition, or in USING, both ways."""
     for each in tree.find_all(exp.EQ):
         if isinstance(each.this, exp.Column) and isinstance(each.expression, exp.Column):
             one, two = each.this.name.lower(), each.expression.name.lower()
@@ -221,7 +221,7 @@ def links(tree: exp.Expr) -> Iterator[tuple[str, str]]:
 
 
 def literals(tree: exp.Expr) -> Iterator[tuple[str, str]]:
-    """The literals beside a column in a condition with their neighbours, and NULL after IS, with its name."""
+    """Yields by column name the literals beside it in a condition, with neighbours, and NULL after IS."""
     for each in tree.find_all(*COMPARISONS):
         columns = [column.name.lower() for column in each.find_all(exp.Column)]
         if isinstance(each, exp.Is) and isinstance(each.expression, exp.Null):
@@ -232,7 +232,7 @@ def literals(tree: exp.Expr) -> Iterator[tuple[str, str]]:
 
 
 def with_neighbours(literal: exp.Literal) -> list[str]:
-    """A literal as DuckDB writes it; with the numbers, or the days, just above and below, if it is one.
+    """Returns a literal as DuckDB writes it, and the numbers or days just above and below, if it is one.
 
     >>> with_neighbours(exp.Literal.number("9.99")), with_neighbours(exp.Literal.string("2024-02-29"))
     (['9.99', '10.00', '9.98'], ["'2024-02-29'", "'2024-03-01'", "'2024-02-28'"])
@@ -248,7 +248,7 @@ def with_neighbours(literal: exp.Literal) -> list[str]:
 
 
 def read_as_times(tree: exp.Expr) -> Iterator[str]:
-    """The names of columns that are cast to a date or timestamp, or parsed as one."""
+    """Yields the names of columns that are cast to a date or timestamp, or parsed as one."""
     for each in tree.find_all(exp.Cast, exp.TryCast, exp.StrToTime, exp.StrToDate):
         to = each.to.this if isinstance(each, exp.Cast) else exp.DataType.Type.TIMESTAMP
         if isinstance(each.this, exp.Column) and to in exp.DataType.TEMPORAL_TYPES:
@@ -256,7 +256,7 @@ def read_as_times(tree: exp.Expr) -> Iterator[str]:
 
 
 def check_literals(check: str) -> list[tuple[str, str]]:
-    """The literals of a CHECK constraint with the names of their columns; none where it cannot be read."""
+    """Returns the literals of a CHECK constraint by column name; none where sqlglot cannot read it."""
     text = check.strip()
     text = text[len("CHECK") :] if text.upper().startswith("CHECK") else text
     try:
@@ -266,7 +266,7 @@ def check_literals(check: str) -> list[tuple[str, str]]:
 
 
 def roles(project: Project, reads: Mapping[str, TextRead]) -> Roles:
-    """Which sources drive each model, through the models between them.
+    """Returns which sources drive each model, through the models between them.
 
     A model whose text could not be read counts all its sources as driving.
     """
@@ -293,7 +293,7 @@ def roles(project: Project, reads: Mapping[str, TextRead]) -> Roles:
 
 
 def with_clocks(project: Project, reads: Mapping[str, TextRead]) -> Project:
-    """The project with a clock column for each source that may have one.
+    """Returns the project with a clock column for each source that may have one.
 
     The first of: what the user or `loaded_at_field` says, a column by which an incremental model filters, a
     usual name, the only column of a timestamp.
@@ -311,7 +311,7 @@ def with_clocks(project: Project, reads: Mapping[str, TextRead]) -> Project:
 
 
 def all_renames(reads: Iterable[TextRead], *, made_of: bool = False) -> dict[str, frozenset[str]]:
-    """By name, the columns of any model that it may stand for; `made_of`: or be an expression of."""
+    """Returns by alias the columns of which it is a name in some model; `made_of`: or an expression."""
     found: dict[str, set[str]] = {}
     for read in reads:
         for alias, name in read.renames | (read.made_of if made_of else frozenset()):
@@ -320,7 +320,7 @@ def all_renames(reads: Iterable[TextRead], *, made_of: bool = False) -> dict[str
 
 
 def clock_of(source: Source, filtered: Iterable[str]) -> str | None:
-    """The clock column of a source, or None."""
+    """Returns the clock column of a source, or None; `filtered`: its columns by which models filter."""
     if source.clock is not None:
         return source.clock
     keys = {name for key in source.keys if len(key) == 1 for name in key}

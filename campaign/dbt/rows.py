@@ -22,7 +22,7 @@ NULL_SHARE = 0.15
 """The share of NULL in columns that may hold it."""
 
 ASKED_NULL_SHARE = 0.5
-"""The share where a model asks for NULL, such as `deleted_at IS NULL`."""
+"""The share of NULL in a column of which a model asks for it, such as by `deleted_at IS NULL`."""
 
 INTEGERS = frozenset(
     f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
@@ -46,12 +46,12 @@ DAY = 1440
 """The minutes of a day."""
 
 NEWEST = 45 * DAY
-"""Where the clock stands at the start, in minutes after the base: a row may be a month late."""
+"""The tick of the newest row at the start, in minutes after the base: a row may be a month late."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The clock values of a type, from a day on. `scale`: how much a number grows in a minute.
+    """The values of a clock column, from the day `base` on. `scale`: how much a number grows in a minute.
 
     A clock of days counts days; one of numbers counts minutes, seconds (`scale` 60) or milliseconds.
     """
@@ -62,11 +62,11 @@ class Clock:
 
     @property
     def unit(self) -> int:
-        """The least step, in minutes."""
+        """The smallest step, in minutes."""
         return DAY if self.type == "DATE" else 1
 
     def literal(self, tick: int) -> str:
-        """The value of a tick, in minutes after the base."""
+        """Returns the value of a tick, which is in minutes after the base, as a literal of SQL."""
         at = dt.datetime.combine(self.base, dt.time()) + dt.timedelta(minutes=tick)
         if self.type == "DATE":
             return f"DATE '{at:%Y-%m-%d}'"
@@ -81,17 +81,17 @@ class Clock:
 
 
 def is_time(type_: str) -> bool:
-    """Whether a type is a date or a timestamp."""
+    """Returns whether a type is a date or a timestamp."""
     return type_ == "DATE" or type_.startswith("TIMESTAMP")
 
 
 def can_be_clock(type_: str) -> bool:
-    """Whether columns of a type may hold clock values."""
+    """Returns whether columns of a type may hold clock values."""
     return is_time(type_) or type_.startswith(("VARCHAR", "DECIMAL")) or type_ in INTEGERS
 
 
 def value_of(type_: str, number: int, base: dt.date) -> str:
-    """The literal with a number of a type, a different one for each number where the type has so many."""
+    """Returns a literal of a type by number, from 1; a different one for each if the type has so many."""
     kind = type_.upper()
     if kind in INTEGERS:
         return str(number % 100 if kind.endswith("TINYINT") else number)
@@ -115,7 +115,7 @@ def value_of(type_: str, number: int, base: dt.date) -> str:
 
 
 def nested(type_: str, number: int, base: dt.date) -> str:
-    """The literal of a list, a struct or a map; text where the type is unknown."""
+    """Returns the literal of a list, a struct or a map; a text where the type is unknown."""
     if array := re.fullmatch(r"(.+)\[(\d+)\]", type_):
         return "[" + ", ".join([value_of(array[1], number, base)] * int(array[2])) + "]"
     try:
@@ -139,15 +139,16 @@ def nested(type_: str, number: int, base: dt.date) -> str:
 
 
 def letters(number: int) -> str:
-    """A short text for each number from 1: a, b, ..., z, a1, ..."""
+    """Returns a short text for each number from 1: a, b, ..., z, a1, ..."""
     suffix, letter = divmod(number - 1, 26)
     return chr(ord("a") + letter) + (str(suffix) if suffix else "")
 
 
 def may_hold(type_: str, literal: str) -> bool:
-    """Whether a constant may be a value of a type: another source may have the name of its column.
+    """Returns whether a constant may be a value of a type.
 
-    A constant beside a column of JSON, a list or a struct is compared with a part of it. Any type has NULL.
+    It may belong to a column of this name in another source. A constant beside a column of JSON, a list or a
+    struct is compared with a part of it. Any type has NULL.
     """
     if literal == NULL:
         return True
@@ -163,7 +164,7 @@ def may_hold(type_: str, literal: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Domains:
-    """What columns hold. `constants`: literals that the models compare a column's name with.
+    """The values of columns. `constants`: by the name of a column, literals that models compare it with.
 
     `links`: by the name of a column, those that it is compared with. `renamed`: by another name, the columns
     that it may stand for. `scale`: of clocks that are numbers. `times`: columns that models read as times.
@@ -177,12 +178,12 @@ class Domains:
     times: frozenset[str] = frozenset()
 
     def compared(self, name: str, type_: str, required: bool) -> list[str]:
-        """The constants of a column that its rows may hold; NULL among them where a model asks for it."""
+        """Returns the constants of a column that its rows may hold; NULL too, where a model asks for it."""
         found = self.constants.get(name.lower(), ())
         return [each for each in found if may_hold(type_, each) and not (required and each == NULL)]
 
     def draw(self, random: Random, name: str, type_: str, required: bool, *, asked: bool = False) -> str:
-        """The literal of a random value of a column that is neither key nor clock.
+        """Returns a random value, as a literal, of a column that is neither key nor clock.
 
         `asked`: one that a model asks for, where one does.
         """
@@ -200,7 +201,7 @@ class Domains:
         return value_of(type_, random.randint(1, 3), self.base)
 
     def across(self, random: Random, name: str, type_: str, required: bool, value: str) -> str:
-        """A value for which a condition may answer otherwise than for this one, which it is compared with."""
+        """Returns a value for which a filter may answer otherwise than for `value`: across a constant."""
         compared = self.compared(name, type_, required)
         if value not in compared:
             return random.choice(compared)

@@ -1,4 +1,4 @@
-"""Runs a trial: incremental runs, then a full refresh of the same sources, and compares every model."""
+"""The run of a trial: incremental runs, then a full refresh of the same sources; every model is compared."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from campaign.errors import CampaignError
 
 
 class Rejected(Exception):
-    """A trial is none: the database refuses its rows, or a run ended before it could be disturbed."""
+    """Raised for a trial that shows nothing: its rows are refused, or a run ended before its disturbance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Runs trials of a project in one dbt process. `ignored`: columns that are not compared, by model id.
+    """A runner of trials of a project in one dbt process. `ignored`: columns not compared, by model id.
 
     `base`: the day from which ticks are counted; `since`: the tick from which batches are made.
     """
@@ -35,14 +35,14 @@ class Runner:
     since: int = NEWEST - DAY
 
     def run(self, trial: Trial, models: Iterable[str]) -> dict[str, Seen]:
-        """What is seen of some models, given by id, and of those above them.
+        """Runs a trial, and returns by id what is seen of some models, and of those above them.
 
         Raises Rejected, and DbtBroken where dbt or the database failed otherwise.
         """
         return replace(self, since=trial.since).judged(trial, models)
 
     def judged(self, trial: Trial, models: Iterable[str]) -> dict[str, Seen]:
-        """What is seen in a trial that has no row older than `since`."""
+        """Runs a trial that has no row older than `since`; returns as `run`."""
         wanted = {each.id for model in models for each in self.project.above(model)}
         chosen = [model for id_, model in self.project.models.items() if id_ in wanted]
         sources = [source.id for source in self.project.sources_of(wanted)]
@@ -65,6 +65,7 @@ class Runner:
             notes.extend([note] if note else [])
         failed = failures(answer)
         found = self.contents(chosen)
+        # A snapshot has no full refresh: it stays, and is compared with the versions that were noted.
         self.clear(chosen, snapshots=False)
         refused = failures(self.build(chosen, "--full-refresh", at=ended(trial)))
         expected = self.contents(chosen)
@@ -86,7 +87,11 @@ class Runner:
         seen: Mapping[str, Seen],
         notes: Sequence[str],
     ) -> Seen:
-        """What is seen of one model. `failed`, `refused`: errors of the last run and of the full refresh."""
+        """Returns what is seen of one model.
+
+        `found`, `failed`: the contents and the errors after the last incremental run. `expected`, `refused`:
+        those of the full refresh. `seen`: what is seen of the models above it.
+        """
         above = [each for each in self.project.above(model.id) if each.id != model.id]
         inherited = tuple(each.name for each in above if isinstance(seen.get(each.id), RefreshDifference))
         if model.left_out:
@@ -106,10 +111,10 @@ class Runner:
     def run_round(
         self, each: Round, models: Sequence[Model], contents: Contents, sources: Sequence[str]
     ) -> tuple[dict[str, Any], str]:
-        """The answer to the last run, and a note on what else happened. `contents`: of all `sources`.
+        """Runs dbt once, or twice if the round has a disturbance. `contents`: of all `sources`.
 
-        Raises Rejected: the run ended before the statement at which something should happen to it, so that it
-        was a run like any other.
+        Returns the answer to the last run, and a note on what else happened. Raises Rejected: the run ended
+        before the statement at which something should happen to it, so that it was a run like any other.
         """
         if each.stop_at is not None and each.beside is not None:
             for change in each.beside:
@@ -157,7 +162,10 @@ class Runner:
         stop_at: int | None = None,
         pause_at: int | None = None,
     ) -> dict[str, Any]:
-        """The driver's answer to a run of models and snapshots, a minute after the tick `at`."""
+        """Runs models and snapshots at a minute after the tick `at`, and returns the driver's answer.
+
+        `stop_at`, `pause_at`: the number of the statement at which the run fails, or waits for `go_on`.
+        """
         if any(model.is_snapshot for model in models):
             command = ["build", "--resource-type", "model", "--resource-type", "snapshot"]
         else:
@@ -165,30 +173,29 @@ class Runner:
         select = [model.select for model in models if not model.left_out]
         # A folder may have the name of a model, and hold one that writes where it should not.
         exclude = [model.select for model in self.project.models.values() if model.left_out]
-        asked: dict[str, Any] = {
+        request: dict[str, Any] = {
             "select": select,
             "exclude": exclude,
             "stop_at": stop_at,
             "pause_at": pause_at,
         }
-        # A minute after the newest row.
         now, begin = time_of(self.base, at + 1), time_of(self.base, self.since)
-        asked |= {
+        request |= {
             "now": now.isoformat(),
             "begin": begin.isoformat(),
             "vars": vars_at(self.dbt.target.vars, now),
         }
-        return self.dbt.ask("run", command=[*command, *arguments], **asked)
+        return self.dbt.ask("run", command=[*command, *arguments], **request)
 
     def load(self, contents: Contents, sources: list[str]) -> None:
-        """Makes sources hold rows. Raises Rejected."""
+        """Replaces the rows of sources. Raises Rejected: the database refuses them."""
         try:
             self.dbt.execute(load_statements(self.project, contents, sources))
         except DbtBroken as error:
             raise Rejected(str(error)) from error
 
     def clear(self, models: Sequence[Model], *, snapshots: bool) -> None:
-        """Drops the tables and views of models, so that the next run is their first."""
+        """Drops the tables and views of models, so that the next run is their first one."""
         chosen = [model for model in models if model.relation and (snapshots or not model.is_snapshot)]
         database = self.project.database
         listed = []
@@ -202,7 +209,7 @@ class Runner:
         self.dbt.execute(database.drop(relations, listed))
 
     def contents(self, models: Sequence[Model]) -> dict[str, Table]:
-        """The contents of the models that have a table."""
+        """Returns by id the contents of the models that have a table."""
         return self.answers(
             {
                 m.id: f"SELECT * FROM {m.relation}"
@@ -212,7 +219,7 @@ class Runner:
         )
 
     def answers(self, queries: Mapping[str, str]) -> dict[str, Table]:
-        """The answers to the queries that have one."""
+        """Returns the tables that queries give, by the same keys; a query that fails has none."""
         answers = self.dbt.ask("rows", queries=dict(queries))["answers"]
         return {
             id_: Table(
@@ -223,7 +230,7 @@ class Runner:
         }
 
     def note(self, snapshots: Mapping[str, Versions], answer: Mapping[str, Any]) -> None:
-        """Notes what the query of each snapshot gives now; `answer`: of the run just made."""
+        """Notes the rows that the query of each snapshot gives now; `answer`: of the run just made."""
         compiled = {id_: answer["results"].get(id_, {}).get("compiled") for id_ in snapshots}
         found = self.answers({id_: text for id_, text in compiled.items() if text})
         for id_, table in found.items():
@@ -231,27 +238,27 @@ class Runner:
 
 
 def time_of(base: dt.date, tick: int) -> dt.datetime:
-    """The time of a tick."""
+    """Returns the time of a tick, in minutes after the day `base`."""
     return dt.datetime.combine(base, dt.time()) + dt.timedelta(minutes=tick)
 
 
 def ended(trial: Trial) -> int:
-    """The tick of the newest row in the end of a trial."""
+    """Returns the tick of the newest row after the last round of a trial."""
     return trial.rounds[-1].at if trial.rounds else NEWEST
 
 
 def run_failed(which: str, error: str) -> str:
-    """The note on a run that failed loudly beside another, without the paths and numbers of this run.
+    """Returns the note on a run that failed beside another one, without the paths and numbers in its error.
 
     >>> run_failed("second", 'IOException: IO Error: Could not set lock on file "a.duckdb"')
     'the second run failed: IO Error: Could not set lock on file'
     """
-    told = re.sub(r"^\w+Exception: (?=[\w ]+ Error: )", "", error)
-    return f"the {which} run failed: " + re.split(r"""["/(]""", told)[0].strip()
+    message = re.sub(r"^\w+Exception: (?=[\w ]+ Error: )", "", error)
+    return f"the {which} run failed: " + re.split(r"""["/(]""", message)[0].strip()
 
 
 def failures(answer: Mapping[str, Any]) -> dict[str, str]:
-    """The error of each model that did not succeed."""
+    """Returns the error of each model that did not succeed. Raises DbtBroken: no model was run at all."""
     wrong = {
         id_: str(each["message"]) or each["status"]
         for id_, each in answer["results"].items()

@@ -1,4 +1,4 @@
-"""Searches for changes of the sources after which a model differs from its full refresh."""
+"""The search for changes of the sources after which a model differs from its full refresh (`dvs dbt`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from campaign.dbt.trials import Put, Round, Trial
 from campaign.errors import CampaignError
 
 REDRAWS = 20
-"""How often a trial is drawn again whose rows the database refuses."""
+"""How many times a trial is drawn before it is given up, if the database refuses its rows."""
 
 ENOUGH_DIFFERENCES = 3
 """After so many trials that differ, the others of a cell would only cost time."""
@@ -45,15 +45,15 @@ ALONE = frozenset(ChangeKind) - {
 """The kinds whose change can be left out of a trial: in the others, a row that is appended is the change."""
 
 APPENDING = (ChangeKind.FAILED_RUN, ChangeKind.TWO_RUNS, ChangeKind.SCHEMA_CHANGED)
-"""Those of them after which rows that are only appended are left."""
+"""The kinds of `ALONE` of which, without the change, rows remain that are only appended."""
 
 TWO_RUNS = 3
-"""Trials with two runs at once: each starts a further process."""
+"""The most trials with two runs at once, because each starts a further process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What bounds a search. `trials`: of each kind on each source; `budget`: seconds, an upper bound."""
+    """The bounds of a search. `trials`: of each kind on each source; `budget`: seconds, an upper bound."""
 
     seed: int
     trials: int
@@ -81,7 +81,7 @@ class Pair:
 
 @dataclass(slots=True)
 class DbtResult:
-    """The result. `trials`: how many were run; `seconds`: how long.
+    """The result of a search. `trials`: how many were run; `seconds`: how long it took.
 
     `profile`: of dbt, what a script needs of it. `broken`: trials that could not be run. `finished`: the
     budget was enough.
@@ -104,7 +104,10 @@ def pairs_of(
     kinds: Sequence[ChangeKind],
     profile: Mapping[str, Any],
 ) -> list[Pair]:
-    """Every kind of change on every source for which a model is judged; the cells say which those are."""
+    """Returns every kind of change on every source that can happen to it, and for which a model is judged.
+
+    Marks the cells in `answers`: `applicable`, or the reason why not.
+    """
     project = facts.project
     found = []
     for kind in kinds:
@@ -148,7 +151,7 @@ def pairs_of(
 
 
 def drawn(facts: ProjectFacts, pair: Pair, seed: int, number: int, rounds: int, redraw: int = 0) -> Trial:
-    """The trial with a number. Raises NotPossible: after some attempts, none can be drawn."""
+    """Returns the trial of a pair with a number. Raises NotPossible: in ten attempts none can be drawn."""
     problem = NotPossible("no trial was drawn")
     promised = [facts.project.models[id_].promises.late_by or 0 for id_ in pair.models]
     for attempt in range(10):
@@ -164,19 +167,19 @@ def drawn(facts: ProjectFacts, pair: Pair, seed: int, number: int, rounds: int, 
 
 
 def without_change(trial: Trial, project: Project) -> Trial:
-    """The trial in which rows are only appended: no update, no delete, no new column, no run that stops.
+    """Returns a trial in which rows are only appended: no update, delete or new column, no run that stops.
 
     What comes between two runs at once comes between two runs here, too.
     """
     widths = {source.id: len(source.names) for source in project.sources.values()}
-    known = {(put.source, put.number) for put in trial.start}
+    numbers = {(put.source, put.number) for put in trial.start}
     rounds = []
     for each in trial.rounds:
         for changes in (each.changes, *([] if each.beside is None else [each.beside])):
             kept = []
             for change in changes:
-                if isinstance(change, Put) and (change.source, change.number) not in known:
-                    known.add((change.source, change.number))
+                if isinstance(change, Put) and (change.source, change.number) not in numbers:
+                    numbers.add((change.source, change.number))
                     kept.append(replace(change, row=change.row[: widths[change.source]]))
             rounds.append(Round(tuple(kept), at=each.at))
     return replace(trial, kind=ChangeKind.APPENDED, rounds=tuple(rounds))
@@ -202,7 +205,7 @@ class Search:
     finished: bool = True
 
     def job(self) -> tuple[Pair, int] | None:
-        """The next pair and the number of its trial: the pair with the fewest trials; None at the end."""
+        """Returns the pair with the fewest trials so far, and the number of its next one; None at the end."""
         with self.lock:
             open_ = [at for at, pair in enumerate(self.pairs) if self._left(at, pair) > 0]
             if not open_:
@@ -216,24 +219,24 @@ class Search:
             return self.pairs[at], number
 
     def over(self) -> bool:
-        """Whether the budget is spent, or the user has stopped the search."""
+        """Returns whether the budget is spent, or the user has stopped the search."""
         return self.stopped or time.monotonic() - self.started > self.limits.budget
 
     def show(self, what: str, left: int) -> None:
-        """Shows progress, now and then."""
+        """Shows progress, if the last time is `PROGRESS_S` ago."""
         if time.monotonic() - self.shown > PROGRESS_S:
             self.shown = time.monotonic()
             self.progress(what, left)
 
     def _left(self, at: int, pair: Pair) -> int:
-        """How many trials of a pair are left."""
+        """Returns how many trials of a pair are left; none once all of its models differ often enough."""
         most = min(self.limits.trials, TWO_RUNS) if pair.kind is ChangeKind.TWO_RUNS else self.limits.trials
         cells = [self.answers[id_][pair.kind] for id_ in pair.models]
         open_ = any(len(cell.differs) < ENOUGH_DIFFERENCES for cell in cells)
         return most - self.next_number.get(at, 0) if open_ else 0
 
     def work(self, runner: Runner) -> None:
-        """Runs trials until there are none."""
+        """Runs trials in one thread until none is left; `runner`: with the dbt process of this thread."""
         while (job := self.job()) is not None:
             pair, number = job
             try:
@@ -252,10 +255,11 @@ class Search:
                         self.judge(self.answers[id_][kind], number, of, what)
 
     def one(self, runner: Runner, pair: Pair, number: int) -> dict[str, list[tuple[ChangeKind, Trial, Seen]]]:
-        """What was seen of each model, and of which kind it is; drawn again where rows are refused.
+        """Runs one trial; returns by model what was seen, each with the kind of change that it counts for.
 
-        Where a model differs, the same rows are tried without the change: if it differs then too, the change
-        is not the cause. What is left may be rows that are only appended; then it is a difference of these.
+        Rows that are refused are drawn again. Where a model differs, the trial is run without the change: if
+        it differs then too, the change is not the cause. What is left may be rows that are only appended;
+        then it is a difference of these.
         """
         problem = Rejected("")
         for redraw in range(REDRAWS):
@@ -287,7 +291,7 @@ class Search:
         return found
 
     def judge(self, cell: ModelCell, number: int, trial: Trial, seen: Seen) -> None:
-        """Notes what was seen of a model."""
+        """Notes in a cell what was seen of a model."""
         match seen:
             case Equal(note, filled):
                 cell.filled = cell.filled or filled
@@ -303,7 +307,7 @@ class Search:
                 cell.reason = reason
 
     def shrink(self, runner: Runner, todo: list[tuple[str, ChangeKind]]) -> None:
-        """Shrinks the difference of each cell that is left in a list, which the workers share."""
+        """Shrinks the difference of each cell in `todo`, a list that the workers share, until it is empty."""
         while True:
             with self.lock:
                 if not todo:
@@ -339,7 +343,7 @@ class Search:
 def settled(
     facts: ProjectFacts, answers: dict[str, dict[ChangeKind, ModelCell]], kinds: Sequence[ChangeKind]
 ) -> dict[str, dict[ChangeKind, ModelCell]]:
-    """The answers for all selected models: nothing is decided where no row was compared."""
+    """Returns the answers for all selected models: nothing is decided where no row was compared."""
     found = {}
     for id_ in facts.project.selected:
         reason = facts.wrong.get(id_) or facts.project.models[id_].left_out
@@ -367,10 +371,10 @@ def search(
     kinds: Sequence[ChangeKind] = tuple(ChangeKind),
     progress: Callable[[str, int], None] = lambda _what, _left: None,
 ) -> DbtResult:
-    """Judges every selected model under every kind of change.
+    """Judges every selected model under every kind of change, and returns the result.
 
-    `schema`: a script with CREATE TABLE for the sources; `database`: a file that has them. `settings`: of
-    the user's TOML file. The same seed draws the same trials; where the budget ends the search, how many ran
+    `schema`: a script with CREATE TABLE for the sources; `database`: a file that has them. `settings`: of the
+    user's TOML file. The same seed draws the same trials; where the budget ends the search, how many ran
     depends on the machine, and a cell without a trial is undecided. Raises CampaignError.
     """
     started = time.monotonic()

@@ -27,7 +27,7 @@ Rows = tuple[tuple[str | None, ...], ...]
 
 
 def decision_of(found: DbtResult) -> Decision:
-    """FAILED: a model differs though its promises were kept. UNDECIDED: something was not judged.
+    """Returns FAILED if a model differs though its promises were kept, UNDECIDED if something was not judged.
 
     That is a cell without a trial, a trial that broke, or one for which the budget left no time.
     """
@@ -45,7 +45,7 @@ def _cells(found: DbtResult) -> list[tuple[str, ChangeKind, ModelCell]]:
 
 
 def document(found: DbtResult, project: str, seed: int, *, show_values: bool = False) -> DbtDocument:
-    """The document of `dvs dbt --json`, with the reproduction of every difference.
+    """Returns the document of `dvs dbt --json`, with the reproduction of every difference.
 
     `show_values`: also of models that read what trials do not write, where values may be the user's.
     """
@@ -74,7 +74,7 @@ def document(found: DbtResult, project: str, seed: int, *, show_values: bool = F
 
 
 def hidden(cell: ModelCell) -> ModelCell:
-    """A cell without the values of rows and messages: equal values have equal numbers in their place."""
+    """Returns a cell without the values of rows and messages: equal values become equal names (hidden 1)."""
 
     def of(found: Found) -> Found:
         names: dict[str, str] = {}
@@ -100,7 +100,7 @@ def hidden(cell: ModelCell) -> ModelCell:
 
 
 def hidden_text(text: str) -> str:
-    """A message without what dbt and the database say, which may name values."""
+    """Returns a message without what dbt and the database say behind the colon: that may name values."""
     first, colon, _ = text.partition(":")
     return f"{first}: (hidden, see --show-values)" if colon else text
 
@@ -142,18 +142,19 @@ def _cell(result: DbtResult, model: Model, kind: ChangeKind, cell: ModelCell) ->
 
 
 def _reproduction(result: DbtResult, model: Model, found: Found) -> DbtReproductionDocument:
+    """Returns the runs of a trial in words and as SQL, and what differs after them."""
     project, base = result.facts.project, result.facts.domains.base
     trial, difference = found.trial, found.difference
     contents = Contents()
     sources = [source.id for source in project.sources_of([model.id])]
     runs: list[DbtRunDocument] = []
     for number, changes in enumerate((trial.start, *(each.changes for each in trial.rounds))):
-        lines = [_made(project, contents, change) for change in changes]
+        lines = [_apply_change(project, contents, change) for change in changes]
         changed = sources if not number else [id_ for id_ in sources if id_ in {c.source for c in changes}]
         stop = trial.rounds[number - 1].stop_at if number else None
         statements = load_statements(project, contents, changed)
         beside = trial.rounds[number - 1].beside if number else None
-        while_waiting = [_made(project, contents, change) for change in beside or ()]
+        while_waiting = [_apply_change(project, contents, change) for change in beside or ()]
         at = time_of(base, (trial.rounds[number - 1].at if number else NEWEST) + 1)
         runs.append(
             {
@@ -188,15 +189,15 @@ def _reproduction(result: DbtResult, model: Model, found: Found) -> DbtReproduct
     }
 
 
-def _made(project: Project, contents: Contents, change: Change) -> str:
-    """Makes a change; returns it in one line."""
+def _apply_change(project: Project, contents: Contents, change: Change) -> str:
+    """Makes a change, and returns it in one line."""
     line = _line(project, contents, change)
     contents.apply(change)
     return line
 
 
 def _line(project: Project, contents: Contents, change: Change) -> str:
-    """A change in one line, before it is made."""
+    """Returns a change in one line, before it is made."""
     source = project.sources[change.source]
     match change:
         case Widened():
@@ -215,7 +216,7 @@ def _line(project: Project, contents: Contents, change: Change) -> str:
 
 
 def _key_columns(source: Source) -> tuple[str, ...]:
-    """The columns that tell the rows of a source apart."""
+    """Returns the columns that tell the rows of a source apart."""
     return source.keys[0] if source.keys else source.names
 
 
@@ -225,7 +226,7 @@ def _row(source: Source, row: Row) -> str:
 
 
 def _plain(literal: str) -> str:
-    """A literal without its type.
+    """Returns a literal without its type.
 
     >>> _plain("TIMESTAMP '2024-01-01 00:00:00'"), _plain("'a'::JSON")
     ('2024-01-01 00:00:00', "'a'")

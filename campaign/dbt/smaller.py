@@ -1,4 +1,4 @@
-"""Shrinks a trial in which a dbt model differs: fewer rounds, fewer changes, fewer rows, plainer values."""
+"""The shrinking of a trial in which a dbt model differs: fewer rounds, changes and rows, plainer values."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def _fewer_rows(trial: Trial) -> Iterator[Trial]:
     for put in _puts(trial):
         if not any(put.number in group for group in groups.values()):
             groups.setdefault((put.source, put.row), []).append(put.number)
-    kept = _kept(trial)
+    kept = _needed_row(trial)
     for dropped in chunks([tuple(group) for group in groups.values() if kept not in group]):
         yield _without(trial, {number for group in dropped for number in group})
 
 
-def _kept(trial: Trial) -> int | None:
+def _needed_row(trial: Trial) -> int | None:
     """Returns the number of the row that must be in the source from the start; None: any may be dropped.
 
     Without a row the first run would see an empty source, which is another mistake than the one that was
@@ -123,7 +123,7 @@ def _puts(trial: Trial) -> list[Put]:
 
 
 def keeps_references(project: Project, trial: Trial) -> bool:
-    """Whether before each run every foreign key, as declared, refers to a row that is there."""
+    """Returns whether before each run every foreign key, as declared, refers to a row that is there."""
     contents = Contents()
     for changes in (trial.start, *(each.all_changes for each in trial.rounds)):
         for change in changes:

@@ -13,17 +13,18 @@ from reports.figures import plural
 Row = tuple[str | None, ...]
 
 FROM, TO, DELETED = "dbt_valid_from", "dbt_valid_to", "dbt_is_deleted"
+"""The columns that dbt adds to a snapshot: the interval of a version, and whether its row was deleted."""
 
 
 @dataclass(slots=True)
 class Versions:
-    """What the query of a snapshot gave after each run: its columns and rows."""
+    """The results of a snapshot's query, after each run its columns and rows."""
 
     states: list[tuple[tuple[str, ...], tuple[Row, ...]]] = field(default_factory=list)
 
 
 def law(model: Model, versions: Versions, found: Table | None, failed: str | None) -> Seen:
-    """Whether a snapshot's table keeps the law; `failed`: the error of the last run."""
+    """Returns whether a snapshot's table keeps the law; `failed`: the error of the last run."""
     if failed is not None:
         return RefreshDifference(error=f"the run failed: {failed}")
     if found is None or not versions.states:
@@ -45,7 +46,7 @@ def law(model: Model, versions: Versions, found: Table | None, failed: str | Non
 
 
 def histories(versions: Versions, columns: Sequence[str], key: Sequence[str]) -> dict[Row, list[Row | None]]:
-    """The versions of each key in the order of the runs, each once; None where the key was gone."""
+    """Returns the versions of each key in the order of the runs, each once; None where the key was gone."""
     found: dict[Row, list[Row | None]] = {}
     for names, rows in versions.states:
         now: dict[Row, Row] = {}
@@ -60,7 +61,7 @@ def histories(versions: Versions, columns: Sequence[str], key: Sequence[str]) ->
 
 
 def of_key(expected: list[Row | None], stored: list[dict[str, str | None]], columns: Sequence[str]) -> str:
-    """What is wrong with the rows of one key, or an empty text."""
+    """Returns what is wrong with the stored rows of one key, or an empty text."""
     ordered = sorted(stored, key=lambda row: (row[FROM] or "", row[TO] is None, row[TO] or ""))
     versions = [tuple(row[name] for name in columns) for row in ordered]
     places = [place for place, each in enumerate(expected) if each is not None]

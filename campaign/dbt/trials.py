@@ -1,4 +1,4 @@
-"""Trials: rows of sources at the start, and what happens to them between runs."""
+"""Trials as values: rows of sources at the start, and their changes between runs (`drawing` draws them)."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Round:
     """Changes, and the run after them.
 
     `stop_at`: the statement of the models at which a first run is stopped; a second one follows. `beside`:
-    what changes while this run waits there, before another run from begin to end; None where there is no
-    other. `at`: the tick of the newest row, after which the run takes place.
+    the changes while the first run waits there instead, before the second one, which runs from begin to end;
+    None where no run waits. `at`: the tick of the newest row, after which the run takes place.
     """
 
     changes: tuple[Change, ...]
@@ -67,7 +67,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One kind of change on one source.
+    """One kind of change on one source. `start`: the rows of all sources before the first run.
 
     `late`: how late its rows arrive, in minutes; `since`: the oldest tick.
     """
@@ -81,20 +81,20 @@ class Trial:
 
     @property
     def source_rows(self) -> int:
-        """How many different rows the trial has."""
+        """The number of different rows of the trial."""
         puts = [c for r in self.rounds for c in r.all_changes if isinstance(c, Put)]
         return len({(put.source, put.number) for put in (*self.start, *puts)})
 
 
 @dataclass(slots=True)
 class Contents:
-    """What the sources hold at one time. `widened`: those that have got `NEW_COLUMN`."""
+    """The rows of the sources at one time, by source id and number. `widened`: sources with `NEW_COLUMN`."""
 
     rows: dict[str, dict[int, Row]] = field(default_factory=dict)
     widened: set[str] = field(default_factory=set)
 
     def apply(self, change: Change) -> None:
-        """Makes a change; an update or a delete of a row that is not there is none."""
+        """Makes a change; an update of a row that is not there appends it, a delete of one does nothing."""
         match change:
             case Put(source, number, row):
                 self.rows.setdefault(source, {})[number] = row
@@ -107,7 +107,7 @@ class Contents:
 
 
 def load_statements(project: Project, contents: Contents, sources: Sequence[str]) -> list[str]:
-    """SQL that makes some sources hold what `contents` says; keys are kept by the trials themselves."""
+    """Returns SQL that makes sources hold the rows of `contents`; keys are kept by the trials themselves."""
     statements = []
     for id_ in sources:
         source = project.sources[id_]

@@ -1,1 +1,1 @@
-"""Histories that are judged by many machines."""
+"""The judging of histories whose operations lie on a Spark cluster."""

@@ -36,14 +36,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SHARE_BYTES = 2**29
-"""Memory that a share may take on an executor."""
+"""The bytes of memory that a share may take on an executor."""
 
 LOST = "check again once it does"
+"""The advice where the cluster is lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The transactions of a history, found by their numbers. `order`: by sorted number the index."""
+    """The transactions of a history, found by their numbers in the file.
+
+    `sorted`: these numbers, ascending. `order`: the index of the transaction with each of them.
+    """
 
     transactions: Transactions
     escaped: bool
@@ -51,7 +55,7 @@ class Numbers:
     order: Ints
 
     def share(self, table: pa.Table) -> Share:
-        """Returns the share of rows in any order."""
+        """Returns the share that consists of some rows, which may be in any order."""
         numbers = table["transaction"].to_numpy()
         txn, op = self.order[np.searchsorted(self.sorted, numbers)], table["op"].to_numpy()
         order = np.lexsort((op, txn))
@@ -152,15 +156,16 @@ def _rows(path: Path, cluster: Cluster) -> DataFrame:
         before += count
     if not before:
         raise HistoryError("there is no operation in it")
-    known = cluster.session.createDataFrame(offsets, "file string, before bigint")
+    offset_rows = cluster.session.createDataFrame(offsets, "file string, before bigint")
     return (
-        whole.join(functions.broadcast(known), "file")
+        whole.join(functions.broadcast(offset_rows), "file")
         .withColumn("op", functions.col("before") + functions.col("at"))
         .drop("file", "before", "at")
     )
 
 
 def _has(rows: DataFrame, name: str, cluster: Cluster) -> bool:
+    """Returns whether a column is there and has a value in any row."""
     from pyspark.sql import functions
 
     if name not in rows.columns:

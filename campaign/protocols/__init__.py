@@ -1,1 +1,1 @@
-"""The protocol models under random search: what a protocol does beside what it should do."""
+"""Protocols of transactions under search: models against what they should do, and recorded real databases."""

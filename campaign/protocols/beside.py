@@ -1,4 +1,4 @@
-"""The workload `views` of `dvs record` on dynamic tables: this project's accounts in memory, and pg_ivm.
+"""The workload `views` of `dvs record` on dynamic tables: accounts of this project in memory, and pg_ivm.
 
 Goods go from `stock` to `sold` as on PostgreSQL, in transactions one after the other; readers come between
 any two steps of a refresh. Each dynamic table holds the rows of its table, each of which names its writer, so
@@ -47,15 +47,15 @@ from workload.types import INT
 
 PERIOD = 48 * SECOND
 Rows = Sequence[tuple[int, int, int]]
-"""Key, amount and writer."""
+"""Rows of a table: of each its key, its amount, and the transaction that wrote it last."""
 
 
 class System(ABC):
-    """Two tables, and a dynamic table over each: `stock_total` and `sold_total`."""
+    """A system to record: the tables stock and sold, and over each a dynamic table (`stock_total`)."""
 
     @abstractmethod
     def write(self, changed: Mapping[str, tuple[int, int, int]]) -> None:
-        """Changes a row of each table, in one transaction."""
+        """Changes a row of each table, in one transaction; `changed`: by table the new row."""
 
     @abstractmethod
     def refresh(self, reader: Callable[[], None]) -> None:
@@ -63,7 +63,7 @@ class System(ABC):
 
     @abstractmethod
     def refreshes(self) -> Iterator[tuple[str, int, Rows]]:
-        """Yields the refreshes since the last call: the dynamic table, how many writers it shows, rows."""
+        """Yields the refreshes since the last call: the dynamic table, how many writes it shows, its rows."""
 
     @abstractmethod
     def rows(self, name: str) -> Rows:
@@ -72,7 +72,7 @@ class System(ABC):
 
 @dataclass(slots=True)
 class InMemory(System):
-    """An account of this project. `group`: the isolation of a refresh group of both; empty: there is none."""
+    """An account of this project. `group`: the isolation of a refresh group of both, or empty: no group."""
 
     connection: Connection
     keys: int
@@ -110,6 +110,7 @@ class InMemory(System):
         return Account(store=cast(Store, SteppingStore(self.store, lambda _: step())), clock=self.clock)
 
     def write(self, changed: Mapping[str, tuple[int, int, int]]) -> None:
+        # After the last write, which left one version less, and before the time of the next refresh.
         at = self.turn * PERIOD - 1000 + len(self.store.tables["stock"].rows)
         self.clock.set(at)
         rows = (Merge(name, ("k",), (row,), None, False) for name, row in changed.items())
@@ -209,12 +210,15 @@ SYSTEMS: Mapping[str, Mapping[str, Callable[[int], AbstractContextManager[System
         "pg_ivm": {"immediate": _pg_ivm},
     }
 )
-"""By name and level what opens a system with a number of keys."""
+"""By name and isolation level the function that opens a system with a number of keys."""
 
 
 @dataclass(slots=True)
-class _Turns:
-    """A run. `xid`: numbers transactions that write, as they commit; `writers`: those of writers."""
+class _Recording:
+    """A run. `xid`: the number of the last transaction that wrote; `writers`: those of writers, in order.
+
+    `made`: by dynamic table what its refreshes left. `places`: by row how many versions were written.
+    """
 
     system: System
     load: Load
@@ -226,14 +230,14 @@ class _Turns:
     places: dict[str, int] = field(default_factory=dict)
 
     def _note(self, kind: str, shown: int) -> Seen:
-        """Adds a transaction that sees those up to a number."""
+        """Adds a transaction of a kind, which sees those up to the number `shown`, and returns it."""
         seen = Seen(len(self.seen) + 1, kind, Snapshot(shown + 1, frozenset()), committed=True)
         seen.ended = seen.number
         self.seen.append(seen)
         return seen
 
     def write(self) -> None:
-        """A writer moves goods of one key."""
+        """Runs a writer, which moves goods of one key from stock to sold."""
         key, amount = self.draw.randint(1, self.load.keys), self.draw.randint(1, 3)
         seen = self._note(WRITE, self.xid)
         changed = {}
@@ -250,7 +254,7 @@ class _Turns:
         self.writers.append(self.xid)
 
     def refreshes(self) -> None:
-        """Notes what was refreshed: each shows what its writers did, and nothing later."""
+        """Notes the refreshes since the last call: each sees the writes that it shows, and nothing later."""
         for view, writers, rows in self.system.refreshes():
             seen = self._note(REFRESH, self.writers[writers - 1] if writers else 0)
             self.xid += 1
@@ -259,7 +263,7 @@ class _Turns:
             self.made.setdefault(view, []).append(seen.refreshed)
 
     def read(self) -> None:
-        """A reader of one kind."""
+        """Runs a reader of a random kind. Raises RecordingError: it saw what no refresh has left."""
         self.refreshes()
         kind = self.draw.choice(list(READERS))
         seen = self._note(kind, self.xid)
@@ -269,7 +273,7 @@ class _Turns:
                 seen.rows += [RowVersion(f"{name}_{key}", writer, amount) for key, amount, writer in rows]
                 continue
             sources = _contents(name, 0, rows)
-            same = [made for made in self.made[name] if made.sources == sources.sources]
+            same = [contents for contents in self.made[name] if contents.sources == sources.sources]
             if not same:
                 raise RecordingError(f"T{seen.number} saw contents of {name} that no refresh has left there")
             seen.views.append(same[-1])
@@ -292,7 +296,7 @@ def recorded_beside(name: str, isolation: str | None, load: Load) -> Views:
         raise RecordingError(f"{name} has no isolation level {level}; take one of {', '.join(levels)}")
     draw = random.Random(f"{load.seed} beside")
     with levels[level](load.keys) as system:
-        run = _Turns(system, load, draw)
+        run = _Recording(system, load, draw)
 
         def reader() -> None:
             if draw.random() < 0.15:
@@ -301,7 +305,7 @@ def recorded_beside(name: str, isolation: str | None, load: Load) -> Views:
         while len(run.seen) < (load.transactions or 300):
             for _ in range(draw.randint(1, 3)):
                 run.write()
-                # On pg_ivm it is refreshed already.
+                # On pg_ivm the write has refreshed the views already.
                 run.refreshes()
                 reader()
             system.refresh(reader)

@@ -67,7 +67,7 @@ KINDS: Mapping[str, Callable[[], type[Database]]] = {
     "delta-rs": _delta_rs,
     "delta-spark": _delta_spark,
 }
-"""By the word with which an address begins; one alone stands for a database that is started for the run."""
+"""The kinds by the word with which an address begins; the word alone is a database started for the run."""
 
 
 def _own_postgresql() -> AbstractContextManager[Server]:
@@ -83,11 +83,11 @@ def _own_mariadb() -> AbstractContextManager[Server]:
 
 
 SERVERS = {"postgresql": _own_postgresql, "mariadb": _own_mariadb}
-"""Those that are processes of their own: what starts one. Raises ServerMissing."""
+"""The kinds that are processes of their own, with the function that starts one, or raises ServerMissing."""
 
 
 def kind(scheme: str) -> type[Database]:
-    """Returns a kind of databases. Raises RecordingError: there is none such."""
+    """Returns the class of a kind of databases. Raises RecordingError: the kind is unknown."""
     scheme = {"postgres": "postgresql"}.get(scheme, scheme)
     if scheme not in KINDS:
         if scheme in ("account", "pg_ivm"):
@@ -104,26 +104,26 @@ def kind(scheme: str) -> type[Database]:
 
 @contextmanager
 def opened(address: str, isolation: str | None) -> Iterator[Database]:
-    """A database at an isolation level, or at its default one; without an address behind the word, a new one.
+    """Yields a database at an isolation level, by default its first one; a new one for a word alone.
 
     Raises RecordingError: there is no such database or level, or it does not start.
     """
     scheme, separator, rest = address.partition("://")
-    made = kind(scheme)
-    level = _level(made, isolation)
+    database = kind(scheme)
+    level = _level(database, isolation)
     started = SERVERS.get("postgresql" if scheme == "postgres" else scheme)
     if started is None:
         if separator and rest in ("", "/"):
             raise RecordingError(f"{address} names no file; write {scheme}:///FILE, or {scheme} alone")
         with tempfile.TemporaryDirectory(prefix="dvs-record-") as folder:
             # Four slashes for a path from the root on, as SQLAlchemy has it; three for one from here.
-            yield made(rest.removeprefix("/") if separator else f"{folder}/recording.{scheme}", level)
+            yield database(rest.removeprefix("/") if separator else f"{folder}/recording.{scheme}", level)
     elif separator:
-        yield made(address, level)
+        yield database(address, level)
     else:
         try:
             with started() as server:
-                yield made(server.address, level, crash=lambda: crash(server))
+                yield database(server.address, level, crash=lambda: crash(server))
         except ServerMissing as missing:
             raise RecordingError(str(missing)) from missing
 
@@ -135,7 +135,7 @@ def crash(server: Server) -> None:
 
 
 def _level(database: type[Database], isolation: str | None) -> str:
-    """Returns a level of a database, by default the first one. Raises RecordingError: it has none such."""
+    """Returns a level of a database, by default the first. Raises RecordingError: it has no such level."""
     levels = database.levels
     if isolation is not None and isolation not in levels:
         raise RecordingError(

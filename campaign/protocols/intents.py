@@ -1,4 +1,4 @@
-"""Compares random intents, resolved by `protocols.data_plane`, with transactions one after the other."""
+"""A search for intents that `protocols.data_plane` resolves otherwise than serial transactions would."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shrink.reduction import chunks
 
 @dataclass(frozen=True, slots=True)
 class WrongIntents:
-    """The first intents that went wrong; `checked`: their history, judged."""
+    """The first intents that went wrong, made smaller. `what`: in words; `checked`: their history, judged."""
 
     seed: int
     what: str
@@ -30,14 +30,14 @@ class WrongIntents:
 
 @dataclass(frozen=True, slots=True)
 class SearchedIntents:
-    """How many sets of random intents were resolved, and the smallest one that went wrong."""
+    """The number of sets of random intents that were resolved, and the set that went wrong, if one did."""
 
     runs: int
     difference: WrongIntents | None
 
 
 def search_intents(seed: int, runs: int, clauses: Clauses = CLAUSES) -> SearchedIntents:
-    """Resolves random intents until something is wrong; then drops transactions while it stays wrong."""
+    """Resolves random intents until something is wrong; then returns a small set that is wrong."""
     for number in range(runs):
         intents = intents_of_case(seed, number)
         if what_is_wrong(intents, clauses) is not None:
@@ -50,7 +50,7 @@ def search_intents(seed: int, runs: int, clauses: Clauses = CLAUSES) -> Searched
 
 
 def intents_of_case(seed: int, number: int) -> tuple[Intent, ...]:
-    """The random intents of a number."""
+    """Returns the random intents with a number."""
     random = Random(f"{seed} {number}")
     return random_intents(random, random.randint(2, 12), random.randint(1, 4))
 
@@ -76,13 +76,13 @@ def what_is_wrong(intents: tuple[Intent, ...], clauses: Clauses) -> str | None:
 
 
 ATTEMPTS = 400
-"""Smaller sets that are tried: sets have at most twelve transactions."""
+"""The most smaller sets that are tried; sets have at most twelve transactions."""
 
 
 def smallest_intents(
     intents: tuple[Intent, ...], clauses: Clauses, attempts: int = ATTEMPTS
 ) -> tuple[Intent, ...]:
-    """Drops transactions while something stays wrong."""
+    """Drops transactions while something stays wrong, and returns those that are left."""
 
     def fewer(intents: tuple[Intent, ...]) -> Iterator[tuple[Intent, ...]]:
         for dropped in chunks(range(len(intents))):

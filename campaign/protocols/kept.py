@@ -1,4 +1,4 @@
-"""What a database keeps at one isolation level: random runs with several seeds, judged and put together."""
+"""The levels that a database keeps at one isolation level, by random runs with several seeds, each judged."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ COLUMNS: Mapping[Level, str] = MappingProxyType(
         Level.PL_3: "phantom",
     }
 )
-"""The levels that are looked at, and the anomaly of each that the levels before it allow."""
+"""The levels of a table's columns, each with the anomaly that it forbids and the levels before it allow."""
 
 DIRTY: Mapping[str, str] = MappingProxyType({"aborted read": "G1a", "intermediate read": "G1b"})
-"""By the words of clients the phenomena that PL-2 forbids and PL-1 does not."""
+"""The phenomena that PL-2 forbids and PL-1 does not, by the names of anomalies that clients see."""
 
+# The runs of one isolation level, unless the caller says otherwise; `WORDS`: the workloads.
 SEEDS = range(1, 7)
 WORDS = ("append", "predicate")
 TRANSACTIONS = 300
@@ -52,7 +53,10 @@ class SmallestViolation:
 
 @dataclass(slots=True)
 class Kept:
-    """What was seen of a database at a level. `committed`: by column in how many transactions it held."""
+    """The verdicts on a database at an isolation level.
+
+    `committed`: by column in how many transactions it held. `unknown`: by column a command that left it open.
+    """
 
     database: str
     isolation: str
@@ -68,7 +72,7 @@ class Kept:
         return "held" if level not in self.unknown and self.committed.get(level) else "unknown"
 
     def note(self, checked: Checked, command: str, *, predicates: bool) -> None:
-        """Adds a run. Without reads by predicates it says nothing of phantoms, unless PL-3 is violated."""
+        """Adds a judged run. Without reads by predicates it cannot show that PL-3 holds, as to phantoms."""
         wrong = {level for level in COLUMNS if isinstance(checked.levels[level], Violated)}
         for each in explanations(checked, minimised=True) if wrong - self.violated.keys() else ():
             history = None if each.minimised is None else f"`{' '.join(render(each.minimised).split())}`"
@@ -132,7 +136,7 @@ def kept(
     transactions: int = TRANSACTIONS,
     words: Sequence[str] = WORDS,
 ) -> Kept:
-    """Returns what a database keeps, from runs until each column is violated or the seeds are over.
+    """Returns what a database keeps, by runs until all levels beyond its promise are violated, or seeds end.
 
     `shown`: the address as commands name it. Raises RecordingError.
     """
@@ -160,14 +164,14 @@ def kept(
 
 
 def runs_of(address: str, isolation: str | None, runs: int, *, shown: str = "") -> list[Kept]:
-    """Returns what several runs with seeds of their own have each seen of a database. Raises RecordingError.
+    """Returns the verdicts of several runs, each with seeds of its own. Raises RecordingError.
 
-    Where all is promised, and so nothing is searched for, each run but a single one has one seed.
+    Where the database promises to be serializable, no violation is searched for: one seed a run is enough.
     """
-    with_all = (
+    all_seeds = (
         runs == 1 or kind(address.partition(":")[0]).levels[isolation or ""] is not Promise.SERIALIZABLE
     )
-    size = len(SEEDS) if with_all else 1
+    size = len(SEEDS) if all_seeds else 1
     return [
         kept(address, isolation, shown=shown, seeds=range(1 + run * size, 1 + (run + 1) * size))
         for run in range(runs)
@@ -175,7 +179,7 @@ def runs_of(address: str, isolation: str | None, runs: int, *, shown: str = "") 
 
 
 def cell(level: Level, runs: Sequence[Kept]) -> str:
-    """Returns the mark of all runs; where they differ, in how many of them there was which."""
+    """Returns the cell of a level as Markdown: the mark of all runs, or how many runs have which mark."""
     marks = Counter(run.mark(level) for run in runs)
     if len(marks) > 1:
         return (
@@ -189,7 +193,7 @@ def cell(level: Level, runs: Sequence[Kept]) -> str:
 def table(rows: Sequence[Sequence[Kept]]) -> Iterator[str]:
     """Yields lines of Markdown: a row for each database and level, then what shows each violation.
 
-    Each row is the runs of it.
+    `rows`: for each database and level its runs.
     """
     yield f"| database, level | {' | '.join(f'{level.value}: {name}' for level, name in COLUMNS.items())} |"
     yield "|---" * (len(COLUMNS) + 1) + "|"

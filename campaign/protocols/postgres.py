@@ -1,4 +1,4 @@
-"""Compares scripts on a real PostgreSQL with the model of read committed: what differs, which levels hold."""
+"""The comparison of scripts on a real PostgreSQL with the model of read committed: differences and levels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from protocols.read_committed.state import Line
 
 
 class DifferenceKind(Enum):
-    """In what a statement on PostgreSQL differs from the same statement in the model."""
+    """How a statement on PostgreSQL (there) differs from the same statement in the model (here)."""
 
     WAITS_HERE = "waits only in the model"
     WAITS_THERE = "waits only in PostgreSQL"
@@ -43,11 +43,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What orders of a script showed on both sides.
+    """The results of a script's orders on both sides.
 
     `levels`: by name, on PostgreSQL: holds only if it holds in every order that commits something; unknown if
-    none does. `counts`: by kind of difference the orders that show it; `examples`: the first
-    one. `first`: by anomaly the shortest run on PostgreSQL; `last`: the last run.
+    none does. `counts`: by kind of difference the orders that show it; `examples`: the first one. `first`: by
+    anomaly the shortest run on PostgreSQL; `last`: the last run.
     """
 
     orders: int
@@ -62,7 +62,9 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _StatementTrace:
+    """A statement in a trace, with its outcome, and whether it waited for another session."""
+
     text: str
     outcome: str
     waited: bool
@@ -72,9 +74,9 @@ class _Told:
         return self.outcome.startswith(("fails", "gives up", "given up", "deadlock"))
 
 
-def _told(lines: Sequence[Line], session: str) -> list[_Told]:
-    """What the trace says of the statements of one session, one entry each."""
-    told: list[_Told] = []
+def _entries(lines: Sequence[Line], session: str) -> list[_StatementTrace]:
+    """Returns what the trace says of the statements of one session, one entry each."""
+    found: list[_StatementTrace] = []
     waited = False
     for line in lines:
         if line.session != session:
@@ -82,17 +84,17 @@ def _told(lines: Sequence[Line], session: str) -> list[_Told]:
         if line.outcome == "waits":
             waited = True
             continue
-        told.append(_Told(line.statement, line.outcome, waited))
+        found.append(_StatementTrace(line.statement, line.outcome, waited))
         waited = False
-    return told
+    return found
 
 
 def differences(script: Script, model: Run, real: Run) -> tuple[Difference, ...]:
-    """Returns in what two runs of a script in one order differ, statement by statement."""
+    """Returns the differences of two runs of a script in one order, by statement and by table."""
     found: list[Difference] = []
     for session in script.sessions:
         most = len(script.of(session))
-        pairs = zip(_told(model.lines, session)[:most], _told(real.lines, session)[:most], strict=False)
+        pairs = zip(_entries(model.lines, session)[:most], _entries(real.lines, session)[:most], strict=False)
         for mine, other in pairs:
             kind = _kind(mine, other)
             if kind is not None:
@@ -105,7 +107,7 @@ def differences(script: Script, model: Run, real: Run) -> tuple[Difference, ...]
     return tuple(found)
 
 
-def _kind(mine: _Told, other: _Told) -> DifferenceKind | None:
+def _kind(mine: _StatementTrace, other: _StatementTrace) -> DifferenceKind | None:
     if mine.fails != other.fails:
         return DifferenceKind.FAILS_HERE if mine.fails else DifferenceKind.FAILS_THERE
     if mine.waited != other.waited:
@@ -142,7 +144,7 @@ def shuffled(script: Script, random: Random) -> Script:
 
 
 def beside(scripts: Iterable[Script], postgres: Postgres, isolation: Isolation, most: int) -> Beside:
-    """Runs the orders of a script, at least one, at most `most`, on both sides.
+    """Runs a script's orders (`scripts`), at least one, at most `most`, on both sides; returns the results.
 
     Raises ScriptError: PostgreSQL has no such statement; StatementFailed: SETUP cannot be run.
     """

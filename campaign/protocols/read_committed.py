@@ -1,4 +1,4 @@
-"""Runs every order of the statements of a script on `protocols.read_committed`, and judges each history."""
+"""The run of every order of a script's statements on `protocols.read_committed`, with a verdict on each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Judged = tuple[Run, Checked, Mapping[str, tuple[int, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """What all orders of a script showed.
+    """The results of all orders of a script.
 
     `levels`: holds only if it holds in every order that commits something; unknown if none does. `first`: by
     anomaly the shortest run that shows it, the shortest of all first. `counts`: the orders that show it.
@@ -43,7 +43,7 @@ def explore(script: Script, rules: Rules = RULES, most: int = 20_000) -> Explore
 
     Raises StatementFailed: SETUP cannot be run.
     """
-    evaluator, known = DuckEvaluator(), dict[str, tuple[Checked, Mapping[str, tuple[int, ...]]]]()
+    evaluator, judged = DuckEvaluator(), dict[str, tuple[Checked, Mapping[str, tuple[int, ...]]]]()
     levels = dict.fromkeys((level.value for level in Level), "holds")
     first: dict[str, Judged] = {}
     counts: Counter[str] = Counter()
@@ -57,9 +57,9 @@ def explore(script: Script, rules: Rules = RULES, most: int = 20_000) -> Explore
         orders += 1
         # Many orders make the same history.
         text = render(done.history)
-        if text not in known:
-            known[text] = check(done.history), anomalies(done.history)
-        checked, named = known[text]
+        if text not in judged:
+            judged[text] = check(done.history), anomalies(done.history)
+        checked, named = judged[text]
         add_broken(broken, done)
         if commits(done):
             committing += 1
@@ -80,7 +80,7 @@ def commits(done: Run) -> bool:
 
 
 def add_broken(broken: dict[str, Run], done: Run) -> None:
-    """Adds the laws that a run broke; of two runs that broke the same one the shorter stays."""
+    """Adds the laws that a run broke to `broken`; of two runs that broke the same one the shorter stays."""
     for law in done.broken:
         if law not in broken or _size(done) < _size(broken[law]):
             broken[law] = done
@@ -130,7 +130,7 @@ def statements_of(script: Script) -> Iterator[Statement]:
 
 @dataclass(frozen=True, slots=True)
 class SearchedScripts:
-    """Random scripts in how many orders together, and what the last one has broken, one sentence each."""
+    """The number of random scripts, that of orders of all, and the laws that the last script has broken."""
 
     scripts: int
     orders: int
@@ -140,9 +140,9 @@ class SearchedScripts:
 def search_scripts(
     seed: int, scripts: int, rules: Rules = RULES, most: int = 40, *, first: int = 0
 ) -> SearchedScripts:
-    """Explores random scripts until a law or PL-2 is broken: at most `most` orders of each, twice.
+    """Explores random scripts until a law or PL-2 is broken: up to `most` orders of each, `most` with DDL.
 
-    The second time DDL is drawn into them. `first`: the number of the first script.
+    `first`: the number of the first script.
     """
     orders = 0
     for number in range(first, first + scripts):
@@ -159,7 +159,7 @@ def search_scripts(
 
 
 def add_levels(levels: dict[str, str], checked: Checked) -> None:
-    """Adds the verdicts on one order to those on all: a level holds only if it holds in every order."""
+    """Adds the verdicts on one order to `levels`: a level holds only if it holds in every order."""
     for level, verdict in checked.levels.items():
         if isinstance(verdict, Violated):
             levels[level.value] = "violated"
@@ -167,6 +167,7 @@ def add_levels(levels: dict[str, str], checked: Checked) -> None:
             levels[level.value] = "unknown"
 
 
+# What random scripts are drawn from: statements on two tables, and on two dynamic tables above them.
 STATEMENTS = (
     "SELECT * FROM t WHERE id = 1",
     "SELECT SUM(n) FROM t",

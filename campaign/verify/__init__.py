@@ -1,1 +1,4 @@
-"""Rules of the engine proven for every small world: all inputs and all changes up to a stated bound."""
+"""`dvs verify`: the engine's rules in all small worlds, its protocols under all interleavings up to a bound.
+
+`unbounded` proves rules for every number of rows. `coherence` and `evolution` are random runs.
+"""

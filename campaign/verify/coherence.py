@@ -1,7 +1,7 @@
-"""What a reader of two dynamic tables without a common source may see, as histories for `dvs check`.
+"""`dvs verify groups`: what a reader of two dynamic tables without a common source may see, as histories.
 
-Tables b and c are written by users, often both in one transaction. p is a dynamic table over b, q one over
-c, and j joins p and q. Readers read p and q, or j alone. Runs are random, on the engine's own code in memory;
+Tables b and c are written by users, often both in one transaction. p is a dynamic table over b, q one over c,
+and j joins p and q. Readers read p and q, or j alone. Runs are random, on the engine's own code in memory;
 the readers come between any two steps of a refresh. Each run is recorded as a history with derivations: a
 reader that sees one half of a transaction shows G-single, read skew. Only the derivations reveal it, since
 nobody reads b and c.
@@ -61,7 +61,10 @@ class Setting(Enum):
 
 @dataclass(slots=True)
 class RecordedRun:
-    """A run as the text of a history. `writers`: the transaction that made each version of a table."""
+    """A run as the text of a history. `writers`: the transaction that made each version of a table.
+
+    `order`: the transactions that wrote each table, in order. `last`: the number of the newest transaction.
+    """
 
     events: list[str] = field(default_factory=list)
     writers: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -81,15 +84,16 @@ class RecordedRun:
 
     def text(self) -> str:
         """Returns the history in the text notation."""
-        orders = [
-            " << ".join(f"{table}{by}" for by in made) for table, made in self.order.items() if made[1:]
-        ]
+        orders = [" << ".join(f"{table}{by}" for by in ids) for table, ids in self.order.items() if ids[1:]]
         return "\n".join([*self.events, *([f"[{', '.join(orders)}]"] if orders else [])])
 
 
 @dataclass(slots=True)
 class Run:
-    """An account with two tables, and what happened to it."""
+    """An account with two base tables and three dynamic tables, and the recording of what happens to it.
+
+    `persisted`: how many persisted versions of j are recorded; `refreshed`: how many refreshes of each table.
+    """
 
     connection: Connection
     setting: Setting
@@ -120,7 +124,7 @@ class Run:
         self.note_refreshes()
 
     def account(self, step: Callable[[str], None]) -> Account:
-        """Returns the account, with something to do before each of its steps."""
+        """Returns the account as a process sees it; `step` is called before each step of a refresh."""
         return Account(store=cast(Store, SteppingStore(self.store, step)), clock=self.clock)
 
     def write(self, at: int, tables: Sequence[str]) -> None:
@@ -128,13 +132,13 @@ class Run:
         self.clock.set(at)
         number = self.recording.transaction()
         self.applier.commit(Commit(at, tuple(Insert(table, ((number,),)) for table in tables)))
-        made = [
+        names = [
             self.recording.made(table, len(self.store.tables[table].rows) - 1, number) for table in tables
         ]
-        self.recording.events.append(" ".join(f"w{number}({name})" for name in made) + f" c{number}")
+        self.recording.events.append(" ".join(f"w{number}({name})" for name in names) + f" c{number}")
 
     def note_refreshes(self) -> None:
-        """Records the refreshes that were committed since the last look."""
+        """Records the refreshes that were committed since the last call."""
         for name, sources in READS.items():
             records = self.store.tables[name].records
             for number in range(self.refreshed[name], len(records)):
@@ -145,14 +149,14 @@ class Run:
             self.refreshed[name] = len(records)
 
     def derive(self, name: str, version: int, read: Sequence[tuple[str, int]]) -> None:
-        """Records a refresh: a version of a table, from versions of others."""
+        """Records a refresh: a version of a table, derived from versions of other tables."""
         by = self.recording.transaction()
-        made = self.recording.made(name, version, by)
+        written = self.recording.made(name, version, by)
         sources = ", ".join(f"{source}{self.recording.writers[source, number]}" for source, number in read)
-        self.recording.events.append(f"d{by}({made} | {sources}) c{by}")
+        self.recording.events.append(f"d{by}({written} | {sources}) c{by}")
 
     def visible(self, name: str) -> int:
-        """Returns the version of a table that readers see now."""
+        """Returns the version of a table that readers see now, from 0."""
         account = self.account(lambda step: None)
         table = account.dynamic_table(name)
         times = [record.frontier.timestamp for record in self.store.refreshes(table)]
@@ -175,7 +179,7 @@ class Run:
 
 
 def recorded(setting: Setting, seed: int) -> str:
-    """Returns the history of one random run, in the text notation."""
+    """Returns the history of one random run, in the text notation; the same seed gives the same one."""
     draw = random.Random(seed)
     with own_database() as connection:
         run = Run(connection, setting, draw)
@@ -201,7 +205,7 @@ def skewed(history: History) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """Runs of one setting, how many were skewed, and the shortest history of these."""
+    """The runs of one setting: their number, how many show read skew, and the shortest history of these."""
 
     setting: Setting
     runs: int
@@ -210,7 +214,7 @@ class Searched:
 
 
 def decision_of(found: Sequence[Searched]) -> Decision:
-    """Whether readers see what each setting allows: read skew with the weaker ones, none with the strongest.
+    """Returns whether readers see what each setting allows: read skew in all but the strongest, none in that.
 
     Undecided where some weaker setting has not shown its read skew: too few runs, so that the readers that
     saw none prove nothing either.
@@ -222,7 +226,7 @@ def decision_of(found: Sequence[Searched]) -> Decision:
 
 
 def search(setting: Setting, seeds: Sequence[int]) -> Searched:
-    """Looks for read skew in random runs."""
+    """Runs one setting with each seed, and returns in how many runs readers saw read skew."""
     found = [text for seed in seeds if skewed(parse(text := recorded(setting, seed)))]
     shortest = min(found, key=lambda text: (len(text.split()), text), default="")
     return Searched(setting, len(seeds), len(found), shortest)

@@ -1,4 +1,4 @@
-"""The least world in which a check fails, as text: the definition, its tables, and both change sets."""
+"""The smallest world in which a check of `verify` fails, as text: query, tables, contents, change sets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ID = "$ROW_ID"
 ACTION = "$ACTION"
 
 ROWS_SHOWN = 12
-"""Rows of a block that are shown; only a fault has more in so small a world."""
+"""The most rows of a block that are shown; only a fault has more in so small a world."""
 
 
 def counterexample(engine: Engine, compared: Compared, world: int, *, back: bool = False) -> str:
@@ -46,7 +46,10 @@ def counterexample(engine: Engine, compared: Compared, world: int, *, back: bool
 
 
 def contradiction(engine: Engine, number: int, state: str, truth: str) -> str:
-    """Returns the rows by the engine and by the oracle at one end; `number`: as in their column `world`."""
+    """Returns as text the rows by the engine (`state`) and by the oracle (`truth`) over some tables.
+
+    `number`: of the snapshot, or of the world if these relations have rows of worlds, not of snapshots.
+    """
     universe, of_worlds = engine.universe, state == END
     lines = [render_query(engine.definition.query, Dialect.SPARK)]
     for table in engine.definition.tables:
@@ -74,7 +77,7 @@ def _rows(universe: Universe, relation: str, world: int, columns: Sequence[str])
 
 
 def block(title: str, columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
-    """A title with the names of the columns, then the rows, aligned."""
+    """Yields the lines of a title, the names of the columns, and the rows, aligned."""
     cells = [[*columns], *(["NULL" if value is None else str(value) for value in row] for row in rows)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
     texts = [

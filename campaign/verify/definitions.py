@@ -1,4 +1,4 @@
-"""What is verified: every operator alone in all its forms, and every operator over every other one."""
+"""The definitions to verify: every operator alone in all its forms, and every operator over every other."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from workload.types import INT
 NAMES = ("r", "s", "t")
 COLUMNS = (Column("k", INT), Column("v", INT))
 
+# Bounds of the worlds of pairs; the second one with --quick.
 FULL_PAIRS = Bound()
 QUICK_PAIRS = Bound(rows=1, of_table=1, in_all=1)
 
@@ -24,7 +25,10 @@ ONE_CHANGE = Bound(of_table=1, in_all=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """One definition with the bound of its worlds. `inner`: the nested operator; None for one alone."""
+    """One definition with the bound of its worlds. `inner`: the operator below `outer`, if there is one.
+
+    `detail`: the form of the operator and the layout of its tables, for the name.
+    """
 
     outer: Operator
     inner: Operator | None
@@ -35,18 +39,18 @@ class Definition:
 
     @property
     def name(self) -> str:
-        """The operators, with what tells this definition from the others of the same ones."""
+        """The operators, with what tells this definition from others of the same operators."""
         over = f" over {self.inner}" if self.inner else ""
         return f"{self.outer}{over}{f' ({self.detail})' if self.detail else ''}"
 
 
 def operators() -> tuple[Operator, ...]:
-    """Every operator that an engine maintains, in the order of the vocabulary."""
+    """Returns every operator that an engine maintains, in the order of the vocabulary."""
     return tuple(operator for operator in Operator if operator in OPERATORS)
 
 
 def singles(*, quick: bool = False) -> Iterator[Definition]:
-    """Every operator alone, in each of its forms, over each layout of its tables."""
+    """Yields every operator alone, in each of its forms, over each layout of its tables."""
     for operator in operators():
         for shape in SHAPES[operator]:
             for widths, bound in layouts(shape.inputs, quick=quick):
@@ -64,9 +68,9 @@ def singles(*, quick: bool = False) -> Iterator[Definition]:
 
 
 def layouts(inputs: int, *, quick: bool) -> Iterator[tuple[tuple[int, ...], Bound]]:
-    """The numbers of columns of the tables of an operator alone, with the bound of each.
+    """Yields the number of columns of each table of an operator alone, and the bound of the worlds.
 
-    In a side of two columns, a changed row may match as before.
+    A row of two columns may change and keep its key: in a join it then matches as before.
     """
     if inputs == 1:
         yield (2,), Bound()
@@ -79,7 +83,7 @@ def layouts(inputs: int, *, quick: bool) -> Iterator[tuple[tuple[int, ...], Boun
 
 
 def chosen_definitions(definitions: Iterable[Definition], chosen: Sequence[str]) -> tuple[Definition, ...]:
-    """Returns those with a chosen operator; all if none is chosen. Raises CampaignError: an unknown one."""
+    """Returns the definitions with a chosen operator, or all. Raises CampaignError: one is unknown."""
     known = {operator.value for operator in operators()}
     for name in chosen:
         if name not in known:
@@ -92,7 +96,7 @@ def chosen_definitions(definitions: Iterable[Definition], chosen: Sequence[str])
 
 
 def pairs(bound: Bound) -> Iterator[Definition]:
-    """Every operator over every operator, as each of its inputs; the other input is a table of its own."""
+    """Yields every operator over every operator, as each of its inputs; the other input is another table."""
     for outer in operators():
         for inner in operators():
             for place in range(SHAPES[outer][0].inputs):
@@ -100,7 +104,7 @@ def pairs(bound: Bound) -> Iterator[Definition]:
 
 
 def over_time(bound: Bound) -> Iterator[Definition]:
-    """A filter by the current time, alone and below every operator as each of its inputs."""
+    """Yields a filter by the current time, alone, and below every operator as each of its inputs."""
     (table,) = tables_of((2,))
     yield Definition(
         outer=Operator.FILTER,
@@ -118,7 +122,7 @@ def over_time(bound: Bound) -> Iterator[Definition]:
 def pair(
     outer: Operator, inner: Operator, place: int, bound: Bound, shape: Shape | None = None
 ) -> Definition:
-    """One operator over another, which is its input number `place`. `shape`: the form of the inner one."""
+    """Returns one operator over another, its input number `place`; `shape`: the form of the inner one."""
     above, below = SHAPES[outer][0], shape or SHAPES[inner][-1]
     count = above.inputs + below.inputs - 1
     tables = tables_of((2,) if count == 1 else (1,) * count)
@@ -142,5 +146,5 @@ def _place(above: Shape, place: int) -> str:
 
 
 def tables_of(widths: tuple[int, ...]) -> tuple[Table, ...]:
-    """Tables with the given numbers of columns."""
+    """Returns the tables r, s, t with the given numbers of columns."""
     return tuple(Table(name, COLUMNS[:width]) for name, width in zip(NAMES, widths, strict=False))

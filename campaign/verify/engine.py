@@ -1,8 +1,10 @@
-"""The engine's own plans for one definition, each evaluated once for all worlds.
+"""The engine's own plans for one definition, each evaluated on DuckDB for all worlds at once.
 
-Lifted: the query has a column `world`, and the engine binds and differentiates the lifted text. Apart: the
-engine's plan of the query as it is, evaluated for each world by a LATERAL join over its rows; this is for
-queries that cannot be lifted, or whose lifted form has other operators.
+There are two ways. Lifted: the query gets a column `world` by which rows of different worlds stay apart, and
+the engine binds and differentiates the lifted text: `GROUP BY k` becomes `GROUP BY k, world`. Apart: the
+engine's plan of the query as it is, evaluated for each world by a LATERAL join over its rows. This is slower,
+and serves queries that cannot be lifted (LIMIT), or whose lifted form has other operators and so would test
+other rules.
 """
 
 from __future__ import annotations
@@ -41,13 +43,13 @@ MARK = "\0"
 """Stands around the names of leaves in a text; no SQL text contains it."""
 
 AS_THEY_LIE = "/rows"
-"""Behind the name of a relation: its rows before they get the ids that a primary key makes."""
+"""Ends the name of a relation with the rows of a table before they get the ids that a primary key makes."""
 
 APART_UP_TO = 20_000
-"""Most worlds for which a query that can be lifted is evaluated apart."""
+"""The most worlds for which a query whose lifted form has other operators is evaluated apart."""
 
 AT_ONCE = 1_500
-"""Worlds that are evaluated apart in one statement: its time grows with the square of their number."""
+"""The number of worlds evaluated apart in one statement, whose time grows with the square of this number."""
 
 
 TIMES = (0, 86_400_000_000)
@@ -55,7 +57,7 @@ TIMES = (0, 86_400_000_000)
 
 
 class Way(Enum):
-    """How all worlds are evaluated at once."""
+    """How all worlds are evaluated at once; the values are printed."""
 
     LIFTED = "lifted"
     APART = "world by world"
@@ -63,7 +65,7 @@ class Way(Enum):
 
 @dataclass(frozen=True)
 class Engine:
-    """The engine's plans for one definition. `bound`: the query as the engine read it.
+    """The engine's plans for one definition. `query`: lifted or not; `bound`: the same as the engine read it.
 
     `other_operators`: which operators the lifted query has instead of the definition's, if it has others.
     `times`: the data timestamps before and after the change.
@@ -80,7 +82,7 @@ class Engine:
 
     @staticmethod
     def of(definition: Definition, universe: Universe, rules: Rules) -> Engine:
-        """Binds the text of a definition, lifted where that leaves its operators as they are."""
+        """Returns the engine for a definition, lifted if that keeps its operators, or for many worlds."""
         plain = bound_query(definition.query, definition.tables, rules)
         try:
             query = lifted_query(definition.query)
@@ -95,12 +97,12 @@ class Engine:
 
     @cached_property
     def plans(self) -> Plans:
-        """The plans that refreshes run; row ids are told apart within a world only."""
+        """The plans that refreshes run, with row ids that are made without the world (`without_worlds`)."""
         return Plans(replace(self.rules, row_ids=without_worlds(self.rules.row_ids)))
 
     @cached_property
     def plans_of_worlds(self) -> Plans:
-        """The same with the world in the id of a lifted group: for plans that look stored rows up by id."""
+        """The same with the world in row ids: for plans that look ids up among stored rows of all worlds."""
         return Plans(self.rules)
 
     @property
@@ -115,11 +117,11 @@ class Engine:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """What the query reads."""
+        """The names of the relations that the query reads."""
         return names_read(self.query)
 
     def leaves(self, before: str = T0, after: str = T1, changes: str = DELTA) -> dict[str, str]:
-        """Returns the relations of the sources' leaves."""
+        """Returns by leaf of a plan the relation with its rows, at t0, at t1, and of the changes between."""
         ends: dict[str, str] = {}
         for source in self.sources:
             ends[leaf_name(source, At.T0)] = f"{source}@{before}"
@@ -138,15 +140,17 @@ class Engine:
     ) -> None:
         """Computes a plan for every world, or every snapshot, into a relation with the column `world`.
 
-        `times`: other ones than before and after the change.
+        `leaves`: by the name of each leaf the relation with its rows. `every`: the relation of the worlds or
+        snapshots. `times`: the current time at t0 and at t1, if they are not those of the change.
         """
         plan = at_times(plan, *(times or self.times))
+        # The names are quoted in the text. Without the quotes only the marks stand around a name.
         marked = {leaf: f"{MARK}{relation}{MARK}" for leaf, relation in leaves.items()}
         text = render(plan, DUCKDB, marked).text().replace(f'"{MARK}', MARK).replace(f'{MARK}"', MARK)
         self._compute(into, text, every)
 
     def compute_truth(self, into: str, time: int) -> None:
-        """Computes the query by the oracle's text for every snapshot; the engine takes no part."""
+        """Computes the query at a time for every snapshot by the oracle's text; the engine takes no part."""
         by_key = {table.name for table in self.definition.tables if table.primary_key}
         stored = {name: f"{name}@{SNAPSHOT}{AS_THEY_LIE if name in by_key else ''}" for name in self.sources}
         names = {name: f"{MARK}{relation}{MARK}" for name, relation in stored.items()}
@@ -176,7 +180,7 @@ class Engine:
 
 
 def _around(pieces: Sequence[str], leaf: Callable[[str], str]) -> str:
-    """A text in pieces, every second of which is the name of a leaf."""
+    """Returns a text from its pieces; for every second one, a relation's name, stands `leaf(name)`."""
     return "".join(leaf(piece) if number % 2 else piece for number, piece in enumerate(pieces))
 
 
@@ -186,7 +190,7 @@ def _rows_of_world(relation: str, part: str) -> str:
 
 
 def bound_query(query: Query, tables: tuple[Table, ...], rules: Rules) -> BoundQuery:
-    """Returns a query as the engine reads its text."""
+    """Returns the plan that the engine reads from the text of a query over some tables."""
     return rules.bind(render_query(query, Dialect.SPARK), declared(tables), None)
 
 
@@ -201,7 +205,7 @@ def lifted_tables(tables: tuple[Table, ...]) -> tuple[Table, ...]:
 
 
 def without_worlds(row_ids: RowIds) -> RowIds:
-    """Returns row ids made without the column of the world: then equal snapshots have equal ids."""
+    """Returns row ids made without the world: rows of a snapshot are compared in all worlds that have it."""
 
     def key(values: Sequence[Expr]) -> Expr:
         return row_ids.key([value for value in values if not is_world(value)])
@@ -213,18 +217,18 @@ def without_worlds(row_ids: RowIds) -> RowIds:
 
 
 def is_world(key: Expr) -> bool:
-    """Tells whether a key is the world of a row: the binder may have numbered its columns."""
+    """Tells whether a key is the world of a row: the binder may have numbered its columns (`world_1`)."""
     names = [part.name for part in walk_expression(key) if isinstance(part, Col)]
     return bool(names) and all(name.split("_")[0] == WORLD.name for name in names)
 
 
 def operators(query: BoundQuery) -> Counter[str]:
-    """Returns the operators of a plan, without projections, which lifting adds and which change nothing."""
+    """Counts the operators of a plan, without scans, and without projections, which lifting adds."""
     return Counter(name for name in map(operator_of, walk(query.plan)) if name not in ("projection", "scan"))
 
 
 def difference(plain: Counter[str], lifted: Counter[str]) -> tuple[list[str], list[str]]:
-    """Returns the operators that lifting has taken away, and those that it has put in their place."""
+    """Returns the operators that lifting has removed, and those that it has put in their place."""
     return sorted(plain - lifted), sorted(lifted - plain)
 
 
@@ -232,20 +236,20 @@ def capture(universe: Universe, rules: Rules) -> None:
     """Computes the changes of every table by the engine's own rule for changes of a stored relation."""
     plans = Plans(rules)
     for table in lifted_tables(universe.tables)[:-1]:
-        known = declared((table,))[table.name]
-        assert isinstance(known, BaseTable)
+        base = declared((table,))[table.name]
+        assert isinstance(base, BaseTable)
         if table.primary_key:
-            identify(universe, table, known, rules)
-        plan = plans.of(rules.capture, table.name, known.columns)
+            identify(universe, table, base, rules)
+        plan = plans.of(rules.capture, table.name, base.columns)
         names = {leaf_name(table.name, at): f"{table.name}@{at.value}" for at in At}
         universe.relations.make(f"{table.name}@{DELTA}", render(plan, DUCKDB, names).text())
 
 
-def identify(universe: Universe, table: Table, known: BaseTable, rules: Rules) -> None:
-    """Gives the rows of a table in each world the ids that its primary key makes."""
+def identify(universe: Universe, table: Table, base: BaseTable, rules: Rules) -> None:
+    """Gives the rows of a table in each world the ids that its primary key makes, and keeps the old rows."""
     for end, at in ((T0, At.T0), (T1, At.T1), (SNAPSHOT, At.T1)):
         name = f"{table.name}@{end}"
         universe.relations.make(name + AS_THEY_LIE, f"SELECT * FROM {quoted(name)}")
-        plan = rules.keyed(table.name, at, known.columns, table.primary_key, rules.row_ids)
+        plan = rules.keyed(table.name, at, base.columns, table.primary_key, rules.row_ids)
         leaves = {rows_of(table.name, at): name + AS_THEY_LIE}
         universe.relations.make(name, render(plan, DUCKDB, leaves).text())

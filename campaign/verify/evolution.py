@@ -1,4 +1,4 @@
-"""Runs many stories (`story`) of changes on Delta, and tells whether all kinds of changes were met."""
+"""`dvs verify evolution`: many stories of changes on Delta (`story`), and which kinds of changes were met."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 STEPS = 14
-"""Steps of one story."""
+"""The number of steps of one story: changes, each with a refresh of all dynamic tables."""
 
 FLOOR = 150
-"""Steps of all stories together from which each kind of change must have been met."""
+"""The number of steps of all stories together from which each kind of change must have been met."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evolved:
-    """What some stories have shown. `met`: how often each kind of change, and refresh action, was met."""
+    """The result of some stories. `met`: how often each kind of change, or "refused", and action was met."""
 
     stories: int
     met: Mapping[str, int]
@@ -31,12 +31,12 @@ class Evolved:
 
     @property
     def unmet(self) -> Sequence[str]:
-        """The kinds of changes that were not met, where there were enough steps."""
+        """The kinds of changes that were not met; none where there were too few steps to say so."""
         return [name for name in NAMES if not self.met.get(name)] if self.steps >= FLOOR else []
 
     @property
     def steps(self) -> int:
-        """The changes of all stories together."""
+        """The number of changes of all stories together, refused ones included."""
         return sum(self.met.get(name, 0) for name in (*NAMES, "refused"))
 
     @property

@@ -1,7 +1,11 @@
-"""Groupings that a refresh maintains from the table's own contents, in all worlds at once, there and back.
+"""The changes of a grouping from the table's own stored rows, in all worlds at once, there and back.
 
-The hidden columns are checked too, but for the number of rows that have an extreme value: it may be unknown,
-and what follows from it is seen on the way back, which starts from what the way there has stored.
+There: a refresh from the tables at t0 to the tables at t1. It reads the stored rows, with their hidden
+columns, and the changes of the tables. Back: a second refresh, which undoes these changes and starts from
+what the first one has stored. Its result must be the first contents again.
+
+The hidden columns are compared too, but for the numbers of rows that have an extreme value (`..._ties`). Such
+a number may be unknown (NULL). If it is wrong, the way back shows it.
 """
 
 from __future__ import annotations
@@ -23,13 +27,13 @@ BACK = "every world back"
 
 @dataclass(frozen=True)
 class FromContents:
-    """The roads of a grouping. `known`: how the engine maintains it."""
+    """The roads of a grouping from its contents. `known`: how the engine maintains it."""
 
     engine: Engine
     known: StoredGroups
 
     def compute_ends(self) -> tuple[str, str]:
-        """Computes first contents with hidden columns at both ends; returns the later and their truth."""
+        """Computes first contents with hidden columns at t0 and t1; returns those at t1 and their truth."""
         plan = self.engine.plans_of_worlds.state(self.engine.bound)
         for end, at in ((BEFORE, T0), (AFTER, T1)):
             self.engine.compute(end, plan, self.engine.leaves(after=at))
@@ -41,7 +45,7 @@ class FromContents:
         return AFTER, "truth after"
 
     def __iter__(self) -> Iterator[tuple[str, Compared]]:
-        """Computes the changes of one road after the other."""
+        """Yields each road by name when its changes are computed; the next road overwrites its relations."""
         relations = self.engine.universe.relations
         hidden = tuple(name for name, _ in self.known.state if not name.endswith("_ties"))
         there = Compared(
@@ -71,35 +75,36 @@ class FromContents:
 
     def _one_way(self, leaves: dict[str, str]) -> None:
         """Computes the changes of every world as a refresh does: with groups computed anew if it has any."""
-        engine, known, plans = self.engine, self.known, self.engine.plans_of_worlds
-        engine.compute(NET_CHANGES, plans.net(known), leaves)
-        engine.compute(GROUPS, plans.groups(known), {NET_CHANGES: NET_CHANGES, CONTENTS: CONTENTS})
-        if not known.has_extremum:
-            engine.compute(CHANGES, plans.group_changes(known, again=False), {GROUPS: GROUPS})
+        engine, grouping, plans = self.engine, self.known, self.engine.plans_of_worlds
+        engine.compute(NET_CHANGES, plans.net(grouping), leaves)
+        engine.compute(GROUPS, plans.groups(grouping), {NET_CHANGES: NET_CHANGES, CONTENTS: CONTENTS})
+        if not grouping.has_extremum:
+            engine.compute(CHANGES, plans.group_changes(grouping, again=False), {GROUPS: GROUPS})
             return
         again = f"IN (SELECT world FROM {quoted(GROUPS)} WHERE {quoted(AGAIN.name)})"
         relations = engine.universe.relations
-        for word, some in (("anew", again), ("by changes", f"NOT {again}")):
-            relations.make(f"worlds {word}", f"SELECT * FROM {quoted(EVERY_WORLD)} WHERE world {some}")
-            relations.make(f"groups {word}", f"SELECT * FROM {quoted(GROUPS)} WHERE world {some}")
+        for word, condition in (("anew", again), ("by changes", f"NOT {again}")):
+            relations.make(f"worlds {word}", f"SELECT * FROM {quoted(EVERY_WORLD)} WHERE world {condition}")
+            relations.make(f"groups {word}", f"SELECT * FROM {quoted(GROUPS)} WHERE world {condition}")
         read = {**leaves, GROUPS: "groups anew", PARTS: PARTS}
-        engine.compute(PARTS, plans.group_parts(known), read, every="worlds anew")
-        engine.compute("changes anew", plans.group_changes(known, again=True), read, every="worlds anew")
+        engine.compute(PARTS, plans.group_parts(grouping), read, every="worlds anew")
+        engine.compute("changes anew", plans.group_changes(grouping, again=True), read, every="worlds anew")
         read = {GROUPS: "groups by changes"}
-        engine.compute(CHANGES, plans.group_changes(known, again=False), read, every="worlds by changes")
+        engine.compute(CHANGES, plans.group_changes(grouping, again=False), read, every="worlds by changes")
         relations.run(f'INSERT INTO {quoted(CHANGES)} BY NAME SELECT * FROM "changes anew"')
 
     def _applied(self) -> str:
-        """The contents after the way there, with what it has stored in the hidden columns."""
+        """Returns the query of the contents after the way there, with the hidden columns that it stored."""
         names = [*self._stored(), "$ROW_ID", "world"]
         kept = ", ".join(f"c.{quoted(name)}" for name in names)
-        came = ", ".join(map(quoted, names))
+        inserted = ", ".join(map(quoted, names))
         changes = f'SELECT "$ROW_ID", world FROM {quoted(CHANGES)} WHERE "$ACTION" = \'DELETE\''
         return (
             f"SELECT {kept} FROM {quoted(CONTENTS)} AS c ANTI JOIN ({changes}) AS d "
             f'ON d.world = c.world AND d."$ROW_ID" = c."$ROW_ID" '
-            f"UNION ALL SELECT {came} FROM {quoted(CHANGES)} WHERE \"$ACTION\" = 'INSERT'"
+            f"UNION ALL SELECT {inserted} FROM {quoted(CHANGES)} WHERE \"$ACTION\" = 'INSERT'"
         )
 
     def _stored(self) -> tuple[str, ...]:
+
         return (*self.engine.columns, *(name for name, _ in self.known.state))

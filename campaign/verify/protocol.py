@@ -1,9 +1,9 @@
-"""The protocols of refresh and of refresh groups, verified under every interleaving up to a bound.
+"""`dvs verify protocol`: the protocols of refresh and refresh groups under every interleaving up to a bound.
 
 The code is the engine's own, on tables in memory and simulated time. One process refreshes what is due, or
 runs a command. At each of its steps one thing happens: it dies; another writer commits; its lease runs out
-and a second process works, to its end or until it dies at one of its own steps, before the first goes on as
-a zombie; a table is suspended; a colleague drops or replaces the group, or drops, renames, swaps, copies or
+and a second process works, to its end or until it dies at one of its own steps, before the first goes on as a
+zombie; a table is suspended; a colleague drops or replaces the group, or drops, renames, swaps, copies or
 replaces a member. After each step a reader looks. Then all tables get their names again, one more process
 brings everything up to date, and the laws are checked. `protocol_pairs` lets any two of these happen.
 """
@@ -47,12 +47,12 @@ WRITES = "a writer commits"
 SUSPENDED = "x is suspended"
 
 DISTURBANCES = (DIES, DIES_AND_ANOTHER, ANOTHER, LOOKS, WRITES, SUSPENDED, *CHANGES)
-"""All that may happen just before a step of a process that does what is due."""
+"""All that may happen just before a step of a process that refreshes what is due."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """What happens just before the step `at` of a process."""
+    """An event just before step `at` of the process `of`. `what`: one of `DISTURBANCES`."""
 
     what: str
     at: int
@@ -64,7 +64,7 @@ class Disturbance:
 
 @dataclass(frozen=True, slots=True)
 class Interleaving:
-    """What happens at steps of the processes. `during`: what the first one does."""
+    """The disturbances of a run. `during`: what the first process does, the schedule or one of `COMMANDS`."""
 
     disturbances: tuple[Disturbance, ...]
     during: str = SCHEDULE
@@ -76,7 +76,7 @@ class Interleaving:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A law that an interleaving breaks; `steps`: those of all processes, and what happened, in order."""
+    """A law that an interleaving breaks. `steps`: those of all processes, and the disturbances, in order."""
 
     interleaving: Interleaving
     law: str
@@ -84,9 +84,9 @@ class Broken:
 
 
 def interleavings(steps: int, inner: int) -> Iterator[Interleaving]:
-    """Yields every interleaving with the schedule, without what colleagues do.
+    """Yields every interleaving with the schedule, without the changes that colleagues make.
 
-    `steps` and `inner`: how many steps the first and second process take.
+    `steps`: of the first process. `inner`: at how many steps of the second process it dies, from its first.
     """
     for at in range(steps):
         for what in (DIES, WRITES, SUSPENDED, LOOKS):
@@ -98,7 +98,10 @@ def interleavings(steps: int, inner: int) -> Iterator[Interleaving]:
 
 
 def changes_at(steps: int, during: str = SCHEDULE) -> Iterator[Interleaving]:
-    """Yields all that a colleague may do at each step of a process; while it runs a command, also its end."""
+    """Yields each change that a colleague may make at each step of a process; for a command also its end.
+
+    A schedule's end is in `interleavings`.
+    """
     for at in range(steps):
         for what in (*CHANGES, *(() if during == SCHEDULE else (DIES, DIES_AND_ANOTHER, ANOTHER))):
             yield Interleaving((Disturbance(what, at),), during)
@@ -106,7 +109,7 @@ def changes_at(steps: int, during: str = SCHEDULE) -> Iterator[Interleaving]:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """An interleaving that was run: the laws that it breaks, and the steps of all processes, in order."""
+    """An interleaving that was run, with the laws that it breaks. `lines`: as in `Broken.steps`."""
 
     interleaving: Interleaving
     laws: tuple[str, ...]
@@ -115,36 +118,36 @@ class Ran:
 
     @property
     def broken(self) -> list[Broken]:
-        """Each law that is broken."""
+        """The broken laws, each with the interleaving."""
         return [Broken(self.interleaving, law, self.lines) for law in self.laws]
 
     @property
     def count(self) -> int:
-        """How many steps the first process took."""
+        """The number of steps that the first process took."""
         return sum(step.of == FIRST for step in self.steps)
 
 
 def verified(interleaving: Interleaving, planted: Planted = SOUND, members: Sequence[str] = MEMBERS) -> Ran:
-    """Runs one interleaving, and checks the laws. `members`: of the group."""
+    """Runs one interleaving on a new world, and checks the laws. `members`: of the refresh group."""
     with own_database() as connection:
         running = Running(World(connection, planted, members), interleaving)
         running.work(FIRST, interleaving.during)
         world = running.world
-        # Before a process that brings everything up to date adds its own.
+        # Taken here, because `_laws` runs one more process.
         steps = tuple(world.taken)
         return Ran(interleaving, tuple(_laws(world, interleaving)), tuple(world.lines), steps)
 
 
 @dataclass(slots=True)
 class Running:
-    """A world in which an interleaving runs. `begun`: how many processes have."""
+    """A world in which an interleaving runs. `begun`: how many processes have begun."""
 
     world: World
     interleaving: Interleaving
     begun: int = 0
 
     def work(self, process: str, does: str = SCHEDULE) -> None:
-        """Runs a process, and what happens at its steps."""
+        """Runs a process, and before each of its steps the disturbances that belong there."""
         self.begun += 1
 
         def before(number: int) -> None:
@@ -156,7 +159,9 @@ class Running:
         self.world.process(process, before, does)
 
     def _happens(self, process: str, what: str) -> None:
+        """Does one disturbance at a step of a process. Raises Died, if it is the death of the process."""
         world, another = self.world, PROCESSES[self.begun : self.begun + 1]
+        # Patterns repeat the texts of the constants above: a bare name in a pattern would match anything.
         match what:
             case "it dies":
                 raise Died
@@ -178,7 +183,7 @@ class Running:
                 self.work(*another)
 
     def _another_looks(self, process: str) -> None:
-        """Another process works while claims hold: it must leave those tables alone."""
+        """Runs another process while claims hold, and notes the tables with a claim that it refreshes."""
         world = self.world
         claimed = {
             name
@@ -198,7 +203,7 @@ class Running:
 
 
 def _laws(world: World, interleaving: Interleaving) -> list[str]:
-    """Brings everything up to date by a process that begins now, and returns the laws that are broken."""
+    """Brings everything up to date by one more process, and returns the laws that are broken by then."""
     world.dead |= {*PROCESSES}
     world.user(_names_as_before)
     for name in world.queries:
@@ -224,7 +229,7 @@ def _laws(world: World, interleaving: Interleaving) -> list[str]:
 def _wrong_table(
     world: World, account: Account, name: str, query: str, queries: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yields what is wrong of one table, after everything was brought up to date."""
+    """Yields the laws that one table breaks, after everything was brought up to date."""
     table = account.dynamic_table(name)
     times = [record.frontier.timestamp for record in world.store.refreshes(table)]
     if times != sorted(set(times)):
@@ -245,13 +250,13 @@ def _wrong_table(
 
 
 def _names_as_before(account: Account) -> None:
-    """Gives the tables their names again, and brings back x, or makes it again, if it is gone."""
-    # Finishes what a dead process had begun.
+    """Gives the tables their first names again, and brings back x if it was dropped."""
+    # Finishes a rename or swap that a dead process had begun.
     account.refresh_groups()
-    known = account.store.definitions()
-    if AWAY in known:
+    definitions = account.store.definitions()
+    if AWAY in definitions:
         account.rename(AWAY, "x")
-    elif "x" not in known:
+    elif "x" not in definitions:
         account.undrop("x")
     x = account.dynamic_table("x")
     if x.text == QUERIES["y"]:
@@ -259,15 +264,16 @@ def _names_as_before(account: Account) -> None:
 
 
 def _expanded(query: str, queries: Mapping[str, str]) -> str:
-    """Returns a query over base tables alone: dynamic tables are their queries."""
+    """Returns a query over base tables alone: dynamic tables become WITH items of their queries."""
     above = ", ".join(f"{name} AS ({text})" for name, text in queries.items() if name != "d")
     return f"WITH {above} {query}"
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """What was verified. `steps`: of the first process, undisturbed; `processes`: most that worked.
+    """The result of a verification. `interleavings`: how many were run. `broken`: the laws that they broke.
 
+    `steps`: of the first process when nothing happens beside it. `processes`: the most in one interleaving.
     `as_others`: interleavings that cannot differ from one that was run; `left_out`: others that were not run.
     `undisturbed`: interleavings in which nothing happens beside the first process.
     """
@@ -289,7 +295,7 @@ class Protocol:
 
 
 def undisturbed(planted: Planted = SOUND) -> tuple[list[Broken], Mapping[str, int]]:
-    """Runs what the first process does with nothing beside it.
+    """Runs the schedule, and each command, with nothing beside the first process.
 
     Returns the laws that this breaks alone, and how many steps the schedule and each command take.
     """
@@ -302,9 +308,9 @@ def undisturbed(planted: Planted = SOUND) -> tuple[list[Broken], Mapping[str, in
 def every_interleaving(
     depth: int | None = None, steps: Mapping[str, int] | None = None
 ) -> Sequence[Interleaving]:
-    """Every interleaving. `depth`: at most so many steps of the second process are its death.
+    """Returns every interleaving. `depth`: the second process dies at one of so many steps; None: at any.
 
-    `steps`: of `undisturbed`, which is run where they are not given.
+    `steps`: the numbers of steps by `undisturbed`, which is run where they are not given.
     """
     steps = undisturbed()[1] if steps is None else steps
     inner = steps[SCHEDULE] if depth is None else min(depth, steps[SCHEDULE])
@@ -320,7 +326,7 @@ def verify_protocol(
     depth: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Protocol:
-    """Runs every interleaving; `depth`: at most so many steps of the second process are its death."""
+    """Runs every interleaving; `depth`: as in `every_interleaving`. Tells `progress` how many were run."""
     broken, steps = undisturbed(planted)
     count = len(steps)
     for each in every_interleaving(depth, steps):

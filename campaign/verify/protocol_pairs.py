@@ -53,7 +53,7 @@ CHANGED_BY: Mapping[str, Used] = {
 
 
 def commute(what: str, step: Step) -> bool:
-    """Whether it makes no difference if a disturbance comes just before a step or just after it."""
+    """Returns whether it makes no difference if a disturbance comes just before a step or just after it."""
     if not step.used:
         return True
     if what in (DIES, DIES_AND_ANOTHER):
@@ -62,14 +62,14 @@ def commute(what: str, step: Step) -> bool:
 
 
 class Places(NamedTuple):
-    """Disturbances at places that are run (`run`), and how many others have the effect of one of these."""
+    """The disturbances to run (`run`), and how many others are left out as equal in effect to one of them."""
 
     run: tuple[Disturbance, ...]
     cut: int
 
 
 def places(steps: Sequence[Step], kinds: Iterable[str] = DISTURBANCES) -> Places:
-    """Returns the disturbances at some steps, without those that have the effect of a later one."""
+    """Returns the disturbances at some steps, without those that have the effect of one at a later step."""
     steps_of: dict[str, list[Step]] = {}
     for step in steps:
         steps_of.setdefault(step.of, []).append(step)
@@ -77,7 +77,7 @@ def places(steps: Sequence[Step], kinds: Iterable[str] = DISTURBANCES) -> Places
     for what in kinds:
         for own in steps_of.values():
             for step in own:
-                # After the last step of a process comes no later place.
+                # After the last step there is no later place at which the disturbance could come instead.
                 if step is not own[-1] and commute(what, step):
                     cut += 1
                 else:
@@ -89,6 +89,7 @@ def second_places(ran: Ran) -> Places:
     """Returns the disturbances that may follow the one of an interleaving that was run."""
     (first,) = ran.interleaving.disturbances
     at = next(n for n, step in enumerate(ran.steps) if (step.of, step.number) == (first.of, first.at))
+    # The step at which a process dies is in the list, but the process never took it.
     dies = first.what in (DIES, DIES_AND_ANOTHER)
     return places(ran.steps[at + dies :])
 
@@ -100,14 +101,14 @@ class Extent(Enum):
     ALL = "all"
 
     def has(self, first: str, second: str) -> bool:
-        """Whether a pair is run. The core has no command of a colleague: `protocol` runs those, alone."""
+        """Tells whether a pair is run. The core has no change by a colleague: `protocol` runs these alone."""
         pair = {first, second}
         return self is Extent.ALL or (bool(pair & {*ENDS}) and pair <= {*ENDS, WRITES, SUSPENDED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """The pairs to run, and on which protocol. `every`: of the pairs with one first disturbance each n-th."""
+    """The pairs to run, on which protocol. `every`: n, to run only each n-th of the second disturbances."""
 
     planted: Planted = SOUND
     extent: Extent = Extent.CORE
@@ -115,7 +116,7 @@ class Chosen:
 
 
 def explore(first: Disturbance, chosen: Chosen) -> Protocol:
-    """Runs a first disturbance alone, and with each second one."""
+    """Runs a disturbance alone, and with each chosen one that may follow it."""
     alone = verified(Interleaving((first,)), chosen.planted, MEMBERS)
     broken, processes = [*alone.broken], _processes(alone)
     found = second_places(alone)
@@ -141,7 +142,7 @@ def _processes(ran: Ran) -> int:
 def verify_pairs(
     chosen: Chosen, *, workers: int = 1, progress: Callable[[int], None] = lambda done: None
 ) -> Protocol:
-    """Runs the chosen pairs, and each of their disturbances alone."""
+    """Runs the chosen pairs, and each first disturbance alone; tells `progress` how many were run."""
     alone = verified(Interleaving(()), chosen.planted, MEMBERS)
     found = places(alone.steps)
     firsts = [

@@ -1,4 +1,10 @@
-"""One process on an account in memory that can be stopped at each call of the store and the journal."""
+"""The store, the journal and the clock as one process uses them, wrapped so that each of its steps is seen.
+
+A step is a call after which others may see something else: a commit, an event of the journal, a decided data
+timestamp; and the computation of rows. Just before it the wrapper calls `step(name)`, in which the verifier
+may run another process or raise `Died`. The wrapper also tells what the process reads (`Used`): a disturbance
+that changes nothing of that can come before or after the step (`protocol_pairs`).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +28,7 @@ OnStep = Callable[[str], None]
 
 
 class Used(Flag):
-    """What a process has used since its last step, of what others may change.
+    """The parts of an account that a process has used since its last step, and that others may change.
 
     CONTENTS: rows of its own table. STATE: definitions, refreshes, the journal, the clock. BASE: versions of
     base tables, and the data timestamps that were decided.
@@ -42,7 +48,7 @@ COMPUTE, NO_EVENT, DECIDE = "compute", "no event", "decide"
 """Names of steps; the first two change nothing that others see."""
 
 PRIVATE = ("dialect", "folded", "merge_validates", "query", "release")
-"""What a process uses of the store that no other one changes: values that it has already."""
+"""Attributes of the store that no other process changes: values that a process has already."""
 
 
 USED: Mapping[str, Used] = {
@@ -51,7 +57,7 @@ USED: Mapping[str, Used] = {
     "definitions": Used.STATE,
     "identity": Used.STATE,
 }
-"""What a process uses with an attribute of the store; with every other one it may use anything."""
+"""By attribute of the store what a process uses by it; by every other one it may use anything."""
 
 
 def used_by(step: str) -> Used:
@@ -61,7 +67,7 @@ def used_by(step: str) -> Used:
 
 @dataclass(slots=True)
 class WatchedClock:
-    """The simulated clock, as one process reads it."""
+    """The simulated clock, which notes that a process has read it."""
 
     clock: SimulatedClock
     use: OnUse
@@ -76,27 +82,28 @@ class WatchedClock:
 
 
 class Died(BaseException):
-    """The process was killed; no handler of errors sees it, and nothing of it runs any more."""
+    """The death of a process. It is no Exception, so that no handler in the code of the process sees it."""
 
 
 @dataclass(slots=True)
 class SteppingJournal:
-    """The journal of the account as one process uses it: events are steps."""
+    """The journal of the account as one process uses it: each event that it appends is a step."""
 
     journal: Journal
     step: OnStep
     use: OnUse
 
     def poll(self) -> Operations:
-        """Reads the journal, which changes nothing."""
+        """Returns the state of the account after all events; no step, because it changes nothing."""
         self.use(Used.STATE)
         return self.journal.poll()
 
     def append(self, make: Callable[[Operations], Event | None]) -> Event | None:
-        """Appends an event, as a step of its own."""
+        """Appends the event that `make` returns for the state, as a step of its own; None appends nothing."""
         kinds = {Claimed: "claim", Released: "release", Published: "publish"}
 
-        # The kind is not known before the state is; deciding changes nothing.
+        # `make` is called here only for the name of the step. The journal calls it again, after whatever
+        # happens at the step.
         event = make(self.journal.poll())
         self.step(NO_EVENT if event is None else kinds.get(type(event), "note"))
         return self.journal.append(make)
@@ -112,7 +119,8 @@ class SteppingStore:
 
     Commits are fenced as on Delta: a refresh has the number after the newest one that the process had seen
     when it began, each number is committed once, and the name must belong to the same table still, with the
-    same query (`refresh_commits`).
+    same query (`refresh_commits`). `fenced`: whether they are; False is a planted fault. `seen`: of each
+    table its identity and the number of its refreshes when the process last read them.
     """
 
     store: DuckStore
@@ -146,7 +154,7 @@ class SteppingStore:
         self.store.drop(definition, for_good=for_good)
 
     def refreshes(self, table: DynamicTable, *, edited: bool = False) -> Sequence[RefreshRecord]:
-        """Returns the refreshes, and remembers the newest."""
+        """Returns the refreshes of a table, and remembers their number for the fence."""
         self.use(Used.STATE)
         records = self.store.refreshes(table, edited=edited)
         self.seen[table.name] = self._newest(table)
@@ -155,24 +163,25 @@ class SteppingStore:
     def compute(
         self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool, few: bool = False
     ) -> Relation:
-        """Computes the rows of a plan; a step where they are computed now."""
+        """Computes the rows of a plan; a step if they are computed now (`once`), not when they are read."""
         if once:
             self.step(COMPUTE)
         return self.store.compute(plan, leaves, once=once, few=few)
 
     def merge(self, table: DynamicTable, folded: Relation, apply: Plan, record: RefreshRecord) -> int:
-        """Commits changes, as a step."""
+        """Commits changes of a table, as a step. Returns and raises as `_committed`."""
         return self._committed(table, lambda: self.store.merge(table, folded, apply, record))
 
     def overwrite(self, table: DynamicTable, contents: Relation, record: RefreshRecord) -> int:
-        """Commits new contents, as a step."""
+        """Commits new contents of a table, as a step. Returns and raises as `_committed`."""
         return self._committed(table, lambda: self.store.overwrite(table, contents, record))
 
     def touch(self, table: DynamicTable, record: RefreshRecord) -> int:
-        """Commits a record, as a step."""
+        """Commits the record of a refresh without changes, as a step. Returns and raises as `_committed`."""
         return self._committed(table, lambda: self.store.touch(table, record))
 
     def _committed(self, table: DynamicTable, commit: Callable[[], int]) -> int:
+        """Returns what `commit` returns. Raises StoreError: another process has been faster (the fence)."""
         self.step(f"commit {table.name}")
         defined = self.store.known.get(table.name)
         replaced = isinstance(defined, DynamicTable) and defined.text != table.text
@@ -181,7 +190,7 @@ class SteppingStore:
         return commit()
 
     def _newest(self, table: DynamicTable) -> tuple[str, int]:
-        """Returns which table has a name now, and how many refreshes it has."""
+        """Returns the identity of the table that has a name now, and the number of its refreshes."""
         if table.name not in self.store.tables:
             return "", 0
         return self.store.identity(table.name), len(self.store.refreshes(table))

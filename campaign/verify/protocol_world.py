@@ -1,4 +1,4 @@
-"""The account that the protocols are verified on, in memory, and what may happen to it."""
+"""The world of `protocol`: an account in memory, processes that work on it, and a reader after each step."""
 
 from __future__ import annotations
 
@@ -43,11 +43,12 @@ QUERIES = {
 """Tables that are a group with repeatable reads, x and y without a common source; d is above both."""
 
 MEMBERS = ("x", "y")
-"""The members of the group, but where it is said otherwise."""
+"""The members of the group, unless a world is made with others."""
 
 REPLACED = "SELECT a, COUNT(*) AS n, SUM(b) AS s FROM r WHERE b <> 10 GROUP BY a"
 """Another query of x, which has the same columns."""
 
+# Rows of the base tables: of the first commit, of the second one, and of a writer while a process works.
 WRITES = (
     ("r", ((1, 10), (2, 20))),
     ("s", ((1, 1), (2, 2))),
@@ -106,16 +107,15 @@ COMMANDS: Mapping[str, Callable[[Account], object]] = {
     "a command to drop x": lambda account: account.drop("x", even_if_read=True),
     "a command to swap x and y": lambda account: account.swap("x", "y"),
 }
-"""What the first process may do instead of what is due."""
+"""The commands that the first process may run instead of the schedule, by the words of a report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """Mistakes in the protocol, to show that the laws notice them.
+    """The mistakes planted in the protocol, each to show that the laws notice it.
 
-    `published_blindly`: whatever the group has become meanwhile. `memberships_outlived`: and what a group has
-    published of a table is believed of a table that is in no group. `heir_unfenced`: only the first process
-    is fenced.
+    `PROTOCOL_FAULTS` and `PAIR_FAULTS` say what each one does. A protocol with `memberships_outlived` also
+    publishes blindly.
     """
 
     unfenced: bool = False
@@ -159,7 +159,7 @@ PAIR_FAULTS: Mapping[str, ModelFault[Planted]] = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What a process did, or what happened beside it (`of` is empty)."""
+    """One line of a run's report: a step of the process `of`, or a disturbance (`of` is empty)."""
 
     of: str
     what: str
@@ -182,9 +182,10 @@ class Step:
 class World:
     """An account with a past, and the processes that work on it.
 
-    `members`: of its group. `lines`: what happened, in order; `taken`: the steps. `found`: what readers saw
-    that they must not see. `seen`: the newest data timestamp that readers saw of each table, by its identity.
-    `replaced`: the identity of x when its query was replaced, and how many refreshes it had.
+    `members`: of its group. `lines`: what happened, in order; `taken`: the steps alone. `found`: what readers
+    saw that they must not see. `seen`: the newest data timestamp that readers saw of each table, by its
+    identity. `dead`: the processes that have died. `replaced`: the identity of x when its query was replaced,
+    and how many refreshes it had.
     """
 
     connection: Connection
@@ -222,7 +223,7 @@ class World:
         return {name: query for name, query in QUERIES.items() if name in self.members or name == "d"}
 
     def write(self, at: int, rows: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]) -> None:
-        """Commits rows of both base tables in one transaction."""
+        """Commits rows of base tables in one transaction, at a time that is not before the present."""
         self.clock.set(max(self.clock.time, at))
         self.applier.commit(Commit(self.clock.time, tuple(Insert(name, each) for name, each in rows)))
 
@@ -232,7 +233,7 @@ class World:
         step: OnStep = lambda what: None,
         use: OnUse = lambda used: None,
     ) -> Account:
-        """Returns the account as a process sees it that begins now."""
+        """Returns the account for a process that begins now; `step` and `use` as in `SteppingStore`."""
         fenced = not (self.planted.unfenced or (self.planted.heir_unfenced and process != FIRST))
         store = cast(Store, SteppingStore(self.store, step, use, fenced=fenced))
         clock = cast(SimulatedClock, WatchedClock(self.clock, use))
@@ -249,7 +250,7 @@ class World:
     def process(self, name: str, before: Callable[[int], None], does: str = SCHEDULE) -> None:
         """Runs a process to its end or death, on all that is due or on a command.
 
-        `before` receives the number of each step.
+        `before` is called with the number of each step, just before it. `does`: SCHEDULE or one of COMMANDS.
         """
         own: list[Step] = []
 
@@ -258,12 +259,12 @@ class World:
             if name in self.dead:
                 # Handlers of the code that was killed do nothing any more.
                 raise Died
-            taken = Step(name, len(own), what, used_by(what))
-            self.lines.append(Line(name, f"{taken.number}: {what}"))
-            own.append(taken)
-            self.taken.append(taken)
+            new_step = Step(name, len(own), what, used_by(what))
+            self.lines.append(Line(name, f"{new_step.number}: {what}"))
+            own.append(new_step)
+            self.taken.append(new_step)
             try:
-                before(taken.number)
+                before(new_step.number)
             except Died:
                 self.dead.add(name)
                 raise
@@ -277,7 +278,7 @@ class World:
             if does == SCHEDULE:
                 self._runner(account).run_due()
             else:
-                # It may be refused, because of what has happened meanwhile.
+                # The command may be refused, because of what has happened meanwhile.
                 with suppress(DynamicTablesError):
                     COMMANDS[does](account)
         except Died:
@@ -285,6 +286,8 @@ class World:
         self.look()
 
     def _runner(self, account: Account) -> Runner:
+        """Returns the runner of a process, with the planted mistakes of claims and publishing."""
+
         def gone(owner: str) -> bool:
             return self.planted.claims_ignored or owner in self.dead
 
@@ -296,7 +299,7 @@ class World:
         return runner
 
     def look(self) -> None:
-        """Looks at all tables as a reader does, at any time."""
+        """Looks at all tables as a reader does, and notes what must not be seen."""
         state = self.store.journal.poll()
         account = self.account("reader")
         seen: dict[str, int] = {}
@@ -320,6 +323,7 @@ class World:
             self._look_at_group(group, seen)
 
     def _look_at_group(self, group: RefreshGroup, seen: Mapping[str, int]) -> None:
+        """Notes that members of a group were seen at different data timestamps."""
         times = {name: seen[name] for name in group.members if name in seen}
         if len(set(times.values())) > 1:
             self._wrong("a reader saw " + " and ".join(f"{name} at {time}" for name, time in times.items()))
@@ -330,13 +334,13 @@ class World:
 
 
 def one_by_one(account: AccountTables, group: RefreshGroup, versions: Mapping[str, int]) -> None:
-    """The mistake `published_one_by_one`: a reader may come between two members."""
+    """Publishes members one by one; a reader may come between. The mistake `published_one_by_one`."""
     for name, timestamp in versions.items():
         blindly(account, group, {name: timestamp})
 
 
 def blindly(account: AccountTables, group: RefreshGroup, versions: Mapping[str, int]) -> None:
-    """The mistake `published_blindly`: whatever the group has become meanwhile."""
+    """Publishes a group whatever it has become meanwhile: the mistake `published_blindly`."""
     account.store.journal.add(
         Published(at=account.clock.now(), by=account.process, group=group.name, versions=versions)
     )

@@ -1,4 +1,8 @@
-"""Definitions verified by worker processes, each of which keeps the universe that it used last."""
+"""The verification of many definitions, in worker processes if there is more than one.
+
+A universe takes long to make, and many definitions share one: each process keeps the universe that it used
+last.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,8 @@ from campaign.verify.verify import Verified, verify
 from dynamic_tables.differentiate.registry import RULES, Rules
 from workload.outcomes.decision import Decision
 
-_kept: list[tuple[object, Universe]] = []
-"""The universe that this process used last, with what it was made of."""
+_last_universe: list[tuple[object, Universe]] = []
+"""At most one entry: the universe that this process used last, behind the key of what it was made of."""
 
 
 def verify_all(
@@ -28,12 +32,13 @@ def verify_all(
     workers: int = 1,
     progress: Callable[[Verified], None] = lambda result: None,
 ) -> tuple[Verified, ...]:
-    """Verifies all definitions; the results are in their order.
+    """Verifies all definitions, and returns the results in their order.
 
-    Raises CampaignError: a fault is unknown, or is in no rule.
+    `faults`: names of faults to plant in the rules. `progress` receives each result as it is there, in any
+    order. Raises CampaignError: a fault is unknown, or is in no rule.
     """
     rules_with(faults)
-    # Definitions over one universe one after another.
+    # Definitions over one universe come one after another, so that a process makes it once.
     tasks = sorted(enumerate(definitions), key=lambda task: (str(task[1].bound), str(task[1].tables)))
     results: dict[int, Verified] = {}
     for number, result in _run(tasks, faults, workers):
@@ -43,7 +48,7 @@ def verify_all(
 
 
 def decision_of(results: Sequence[Verified]) -> Decision:
-    """Whether every definition holds in every world; undecided where nothing was compared."""
+    """Returns whether every definition holds in every world; undecided where nothing was compared."""
     if any(result.failures for result in results):
         return Decision.FAILED
     return Decision.PASSED if any(result.checks for result in results) else Decision.UNDECIDED
@@ -67,16 +72,16 @@ def _in_worker(_: Worker, definition: Definition, faults: tuple[str, ...]) -> Ve
 
 
 def verify_one(definition: Definition, faults: tuple[str, ...] = ()) -> Verified:
-    """Verifies one definition in this process."""
+    """Verifies one definition in this process, with faults planted in the rules."""
     rules = rules_with(faults)
     made_of = (definition.tables, definition.bound, faults)
-    if not _kept or _kept[0][0] != made_of:
-        if _kept:
-            _kept.pop()[1].relations.close()
+    if not _last_universe or _last_universe[0][0] != made_of:
+        if _last_universe:
+            _last_universe.pop()[1].relations.close()
         universe = Universe.of(definition.tables, definition.bound)
         capture(universe, rules)
-        _kept.append((made_of, universe))
-    return verify(definition, _kept[0][1], rules)
+        _last_universe.append((made_of, universe))
+    return verify(definition, _last_universe[0][1], rules)
 
 
 def rules_with(faults: tuple[str, ...]) -> Rules:

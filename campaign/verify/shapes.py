@@ -21,45 +21,45 @@ from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, TINYINT, SqlType,
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What an operator is applied to: a table by its name, or a query. The first two columns count."""
+    """An input of an operator: a table by its name, or a query. Its first two columns are key and value."""
 
     of: str | ir.Query
     columns: tuple[Column, ...]
 
     @staticmethod
     def of_query(query: ir.Query, catalog: Catalog) -> Rows:
-        """The rows of a query over known tables."""
+        """Returns a query as an input. `catalog`: the columns of the tables that it reads."""
         return Rows(query, output_columns(query, catalog))
 
     def read(self, alias: str) -> Read:
-        """The rows as an item of FROM."""
+        """Returns the input as an item of FROM, with an alias."""
         relation = ir.Named(self.of, alias) if isinstance(self.of, str) else ir.Derived(self.of, alias)
-        # A table of one column is its own value.
+        # In a table of one column this column is both the key and the value.
         key, value = self.columns[0], self.columns[:2][-1]
         return Read(relation, _integer(alias, key), _integer(alias, value))
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Rows in FROM: their key and their value, both INT."""
+    """An input in FROM, and the expressions of its key and its value, both INT."""
 
     relation: ir.Relation
     key: ir.Expr
     value: ir.Expr
 
     def select(self, where: ir.Expr | None = None, *, distinct: bool = False) -> ir.Select:
-        """The rows as they are, or some of them."""
+        """Returns `SELECT key AS k, value AS v` over the input, with a condition if there is one."""
         items = _items({"k": self.key, "v": self.value})
         return ir.Select(items, self.relation, where, distinct=distinct)
 
 
 Build = Callable[[Sequence[Rows]], ir.Query]
-"""The query of an operator over its inputs."""
+"""A function that returns the query of an operator over its inputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One form of an operator. `note`: what tells it from the operator's other forms."""
+    """One form of an operator. `inputs`: how many. `note`: what tells it from the operator's other forms."""
 
     inputs: int
     build: Build
@@ -89,7 +89,7 @@ def _filter(inputs: Sequence[Rows]) -> ir.Query:
 
 
 def _of_today(inputs: Sequence[Rows]) -> ir.Query:
-    """Rows whose value is the day of the current time, counted from 1970-01-01."""
+    """Returns the query of rows whose value is the day of the current time, counted from 1970-01-01."""
     rows = inputs[0].read("x")
     day = ir.Call("date_add", (ir.Literal(dt.date(1970, 1, 1), DATE), rows.value), DATE)
     return rows.select(_test("eq", day, current_time(0, DATE)))
@@ -100,7 +100,7 @@ TODAY = Shape(1, _of_today, "current time")
 
 
 def _projection(inputs: Sequence[Rows]) -> ir.Query:
-    """Rows with 0 and with NULL become equal."""
+    """Returns a projection in which rows with the values 0 and NULL become equal."""
     rows = inputs[0].read("x")
     key = ir.Call("case", (_test("gt", rows.value, _lit(0)), rows.key, _lit(None)), INT)
     value = ir.Call("coalesce", (rows.value, _lit(0)), INT)
@@ -120,7 +120,7 @@ def _limit(count: int, offset: int, *, descending: bool) -> Build:
 
 
 Aggregates = tuple[tuple[str, Function, bool, SqlType], ...]
-"""Aggregates over the value: output name, function, whether over different values, type."""
+"""Aggregates over the value. Of each: name of the output, function, whether with DISTINCT, type."""
 
 
 def _aggregates(rows: Read, functions: Aggregates) -> dict[str, ir.Expr]:
@@ -175,12 +175,12 @@ def _equal(left: Read, right: Read) -> ir.Expr:
 
 
 def _at_most(left: Read, right: Read) -> ir.Expr:
-    """A row matches several rows, and may match another one after an update."""
+    """Returns the condition `left key <= right value`: a row may match several, and others once updated."""
     return _test("le", left.key, right.value)
 
 
 def _not_in(left: Read, right: Read) -> ir.Expr:
-    """The condition that NOT IN stands for: a comparison that is NULL counts as a match."""
+    """Returns the condition that NOT IN stands for: a comparison that is NULL counts as a match."""
     return _test("not", _test("is_false", _equal(left, right)))
 
 
@@ -195,7 +195,7 @@ def _set_operation(node: type[ir.SetOperation]) -> Build:
 
 
 def _plainly(inputs: Sequence[Rows]) -> tuple[ir.Derived, ir.Expr, ir.Expr]:
-    """The rows in a sub-select, whose columns are no expressions: what windows are ordered by is a column."""
+    """Returns the input as a sub-select, whose key and value are columns: a window is ordered by a column."""
     rows = ir.Derived(inputs[0].read("x").select(), "w")
     return rows, ir.ColumnRef("w", "k", INT), ir.ColumnRef("w", "v", INT)
 
@@ -207,7 +207,7 @@ def _window(
     *,
     qualify: bool = False,
 ) -> Build:
-    """A function of the rows of one key, in the order of their values; `qualify`: rows where it is 1."""
+    """Returns the builder of a window by key, in the order of values; `qualify`: rows where it is 1."""
 
     def build(inputs: Sequence[Rows]) -> ir.Query:
         rows, key, value = _plainly(inputs)
@@ -221,7 +221,7 @@ def _window(
 
 
 def _window_of_all(inputs: Sequence[Rows]) -> ir.Query:
-    """The number of rows up to a value, NULL last: one partition."""
+    """Returns the query that numbers rows in one partition of all: how many come up to each, NULL last."""
     rows, key, value = _plainly(inputs)
     counted = ir.Window(Function.COUNT_STAR, (), (), (ir.OrderKey(value, descending=True),), None, BIGINT)
     return ir.Select(_items({"k": key, "v": counted}), rows)
@@ -238,7 +238,7 @@ def _sets_of_keys(*sets: tuple[int, ...]) -> Build:
 
 
 def _explode(*, outer: bool) -> Build:
-    """The elements of the array of key and value, which is NULL where the value is not 1 or 0."""
+    """Returns the builder of `explode(array(key, value))`; the array is NULL for a NULL or negative value."""
 
     def build(inputs: Sequence[Rows]) -> ir.Query:
         rows = inputs[0].read("x")
@@ -308,4 +308,4 @@ SHAPES: Mapping[Operator, tuple[Shape, ...]] = {
     ),
     Operator.EXPLODE: (Shape(1, _explode(outer=True), "OUTER"), Shape(1, _explode(outer=False))),
 }
-"""The forms of each operator. In a pair the first stands outside and the last inside."""
+"""The forms of each operator. In a pair the outer operator has its first form, and the inner one its last."""

@@ -1,8 +1,9 @@
-"""Random changes above dynamic tables, on Delta: a refresh is right, or fails as the query does.
+"""A story: random changes of what dynamic tables read, on Delta, with a refresh after each and its check.
 
 Each step changes rows or columns of a base table, or a view; then every dynamic table is refreshed. Either
 its rows are those that Spark gives for its query over the tables as they are now; or the refresh fails, the
-contents stay, and Spark refuses the query too.
+contents stay, and Spark refuses the query too. For example a column is dropped that a query reads: then the
+refresh must fail, and must work again once the column is back. `evolution` runs many stories.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ QUERIES: Mapping[str, str] = {
     "seen": "SELECT k, COUNT(*) AS n FROM v GROUP BY k",
     "over": "SELECT n, COUNT(*) AS m FROM sums GROUP BY n",
     "whole": "SELECT DISTINCT * FROM s",
-    # Columns that come may take over what these names mean, or become keys.
+    # An added column may take over what a name in these queries means, or become a key of a join or pivot.
     "named": "SELECT k, a + 1 AS b, b * 2 AS c FROM r",
     "grouped": "SELECT k + 1 AS c, COUNT(a) AS n FROM r GROUP BY c",
     "inner": "SELECT k FROM r WHERE EXISTS (SELECT 1 FROM s WHERE s.k = r.k AND s.b > a)",
@@ -56,6 +57,7 @@ OTHER_COLUMNS = (
 TEXTS = ("STRING", "STRING", "VARCHAR(9)", "CHAR(2)")
 """The types of text; Spark pads a CHAR with blanks as it reads, whatever the files hold."""
 
+# Table properties of Delta as SQL, such as 'delta.enableRowTracking' = 'true'.
 TRACKED, MAPPED, WIDENED, VECTORS = (
     f"'delta.{name}'"
     for name in (
@@ -75,16 +77,17 @@ PROPERTIES = (
 
 
 Contents = tuple[list[str], Counter[str]]
-"""The columns with their types, and the rows."""
+"""The columns with their types, in order, and how often each row is there."""
 
 
 def contents(frame: DataFrame) -> Contents:
+    """Returns the contents of a data frame."""
     return [" ".join(each) for each in frame.dtypes], Counter(map(repr, map(tuple, frame.collect())))
 
 
 @dataclass(frozen=True, slots=True)
 class Misread:
-    """What is wrong in a story, and what had happened before, in order."""
+    """A mistake that a story has shown, with the story's seed and all that had happened before (`told`)."""
 
     seed: int
     message: str
@@ -93,7 +96,11 @@ class Misread:
 
 @dataclass
 class Story:
-    """An account over two attached tables, and what happens to them. `held`: what it held last."""
+    """An account with dynamic tables over two attached tables, r and s, and what happens to it.
+
+    `view`: the query of the view v. `told`: the statements so far. `met`: how often each kind of change, and
+    of refresh, was met. `held`: the contents of each dynamic table after its last refresh.
+    """
 
     path: Path
     spark: SparkSession
@@ -127,6 +134,7 @@ class Story:
         return str(self.path / name)
 
     def create(self, name: str, columns: str, *, again: str = "") -> None:
+        """Creates a base table with random types of text, partitions and properties."""
         columns = columns.format(text=self.draw.choice(TEXTS))
         parts = self.draw.choice(("", "", " PARTITIONED BY (k)"))
         properties = self.draw.choice(PROPERTIES)
@@ -135,7 +143,7 @@ class Story:
         )
 
     def sql(self, text: str) -> None:
-        """Runs a statement, in which {r} and {s} are the tables where they lie."""
+        """Runs a statement, in which {r} and {s} stand for the base tables by their folders."""
         self.told.append(text)
         self.spark.sql(text.format(**{name: f"delta.`{self.place(name)}`" for name in ("r", "s")}))
 
@@ -143,9 +151,10 @@ class Story:
         schema = self.spark.sql(f"SELECT * FROM delta.`{self.place(name)}`").schema
         return [(each.name, each.dataType.simpleString()) for each in schema]
 
-    # What may happen.
+    # The changes: each method of `EVENTS` does one to a base table, or to a view or dynamic table beside it.
 
     def happens(self) -> None:
+        """Does one random change, and counts it, or counts that Spark or the engine refuses it."""
         name = self.draw.choice("rs")
         event = self.draw.choice(EVENTS)
         try:
@@ -161,6 +170,7 @@ class Story:
             self.sql(f"INSERT INTO {{{name}}} VALUES ({values})")
 
     def value(self, type_: str) -> str:
+        """Returns a random value of a type as SQL, NULL once in five times."""
         if self.draw.random() < 0.2:
             return f"CAST(NULL AS {type_})"
         number = self.draw.randrange(5)
@@ -242,18 +252,18 @@ class Story:
         self.account.drop("sums", even_if_read=True)
         self.account.undrop("sums")
 
-    # What must be so afterwards.
+    # The check after a change.
 
     def check(self) -> None:
-        """Refreshes every dynamic table and compares it with its query."""
+        """Refreshes every dynamic table, compares it with its query, and notes what is wrong."""
         spark = self.spark_now()
         for name, query in QUERIES.items():
             before, failed = self.held.get(name) or self.stored(name), ""
             try:
-                done = self.account.refresh(name)[-1].action.name
+                action = self.account.refresh(name)[-1].action.name
             except DynamicTablesError as error:
-                done, failed = "failed", str(error)
-            self.met[done] += 1
+                action, failed = "failed", str(error)
+            self.met[action] += 1
             due, now = truth(spark, query), self.stored(name)
             self.held[name] = now
             if failed and now != before:
@@ -261,19 +271,22 @@ class Story:
             elif failed and due is not None:
                 self.found(f"{name} fails, and its query does not: {failed}")
             elif not failed and due is None:
-                self.found(f"{name}: {done}, and Spark refuses its query")
+                self.found(f"{name}: {action}, and Spark refuses its query")
             elif not failed and now != due:
-                self.found(f"{name}: {done}, and it is not its query: {difference(due, now)}")
+                self.found(f"{name}: {action}, and it is not its query: {difference(due, now)}")
 
     def found(self, message: str) -> None:
-        """Notes what is wrong, with all that has happened before."""
+        """Notes a mistake, with all that has happened before."""
         self.wrong.append(Misread(self.seed, message, tuple(self.told)))
 
     def stored(self, name: str) -> Contents:
         return contents(self.account.read(name))
 
     def spark_now(self) -> SparkSession:
-        """Returns a session with the tables as they are now, and the views that Spark takes."""
+        """Returns a session with r and s as they are now, and the views v and sums unless Spark refuses them.
+
+        The view sums has the query of the dynamic table sums, which another one reads.
+        """
         session = self.spark.newSession()
         for name in ("r", "s"):
             session.sql(f"SELECT * FROM delta.`{self.place(name)}`").createTempView(name)
@@ -293,7 +306,7 @@ def truth(session: SparkSession, query: str) -> Contents | None:
 
 
 def difference(due: Contents | None, now: Contents) -> str:
-    """Returns how stored contents differ from those that are due."""
+    """Returns in words how stored contents (`now`) differ from those that Spark gives (`due`)."""
     assert due is not None, "the query has a result"
     if due[0] != now[0]:
         return f"the columns are {', '.join(now[0])} instead of {', '.join(due[0])}"
@@ -320,3 +333,4 @@ EVENTS: tuple[Callable[[Story, str], None], ...] = (
     Story.drop_and_undrop,
     Story.attach_again,
 )
+"""The changes that may happen; those that stand here more often are drawn more often."""

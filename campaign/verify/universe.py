@@ -1,9 +1,10 @@
-"""All small worlds of some tables as relations, made once for all definitions over these tables.
+"""All small worlds of some tables as relations in DuckDB, made once for all definitions over these tables.
 
-For each table there are relations with the columns of the table, `world` and `$ROW_ID`: its rows at both ends
-(`r@t0`, `r@t1`), and its rows in every snapshot (`r@snapshot`), where `world` is the number of the snapshot.
-Snapshots are the different contents of all tables at either end: what depends on one end alone is computed
-once for each of them.
+A world is one history of each table: its rows before and after one change, such as r (0) -> (1) and s
+unchanged. For each table there are relations with the columns of the table, `world` and `$ROW_ID`: its rows
+at both ends (`r@t0`, `r@t1`), and its rows in every snapshot (`r@snapshot`), where `world` is the number of
+the snapshot. Snapshots are the different contents of all tables at one end of any world. There are far fewer
+of them than worlds, so what depends on one end alone is computed once for each snapshot.
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ from workload.types import Row, Value
 EVERY_WORLD = "every world"
 EVERY_SNAPSHOT = "every snapshot"
 
+# Behind the name of a table and @: its rows before the change, after it, in each snapshot, its changes.
 T0, T1, SNAPSHOT, DELTA = "t0", "t1", "snapshot", "delta"
 
 Snapshot = tuple[tuple[int, Row], ...]
-"""The rows of a table at one end, each with its place."""
+"""The rows of a table at one end of its history, each with its place, which is its row id."""
 
 
 @dataclass(frozen=True)
 class Universe:
-    """All worlds of some tables within a bound, in a DuckDB of their own."""
+    """All worlds of some tables within a bound. `relations`: a DuckDB of their own."""
 
     tables: tuple[Table, ...]
     bound: Bound
@@ -40,9 +42,11 @@ class Universe:
     def of(
         tables: Sequence[Table], bound: Bound, given: Sequence[Iterable[TableHistory]] | None = None
     ) -> Universe:
-        """Makes the relations of all worlds; the smaller ones have the smaller numbers.
+        """Makes the relations of all worlds, and returns their universe.
 
-        `given`: for each table the histories that it may have, in place of all within the bound.
+        Smaller worlds have smaller numbers: the least number for which a check fails is a small
+        counterexample. `given`: for each table the histories that it may have, in place of all within the
+        bound.
         """
         universe = Universe(tuple(tables), bound, Tables())
         every = given or [table_histories(len(table.columns), bound) for table in tables]
@@ -76,14 +80,15 @@ class Universe:
 
 
 def _make_histories(relations: Tables, table: Table, bound: Bound, every: Iterable[TableHistory]) -> None:
-    """The histories of one table, with the numbers of its snapshots, and the rows of these."""
+    """Makes relations of the histories of one table, as numbers of snapshots, and of the snapshots' rows."""
     numbers: dict[Snapshot, int] = {}
     histories = []
     for history in every:
         before, after = (numbers.setdefault(end, len(numbers)) for end in _ends(history, bound))
         changes = sum(place.changed for place in history)
         if table.primary_key and Counter(p.before for p in history) == Counter(p.after for p in history):
-            # Its rows are written anew, and are the same: a key tells so.
+            # The same rows at other places. With a primary key a row id is made of the key, not of the place,
+            # so nothing has changed.
             changes = 0
         histories.append((before, after, changes, len(history)))
     _fill(relations, f"{table.name} histories", ("before", "after", "changes", "size"), histories)
@@ -93,7 +98,7 @@ def _make_histories(relations: Tables, table: Table, bound: Bound, every: Iterab
 
 
 def _ends(history: TableHistory, bound: Bound) -> Iterator[Snapshot]:
-    """Both ends of a history. Rows that come have the same places however many rows there were."""
+    """Yields both ends of a history. Inserted rows have the same places however many rows there were."""
     stored = sum(place.before is not None for place in history)
     places: list[tuple[int, Place]] = [
         (number if number < stored else bound.rows + number - stored, place)
@@ -115,9 +120,10 @@ def _fill(relations: Tables, name: str, columns: Sequence[str], rows: Sequence[S
 
 
 def _make_worlds(relations: Tables, tables: Sequence[Table], bound: Bound) -> None:
-    """Every combination of one history for each table, by the numbers of its snapshots.
+    """Makes the relation of worlds, each one history of each table, and the relation of snapshots.
 
-    `tables_changed`: the sum of 1 for the first table, 2 for the second, 4 for the third, if it changes.
+    In the relation of worlds `before` and `after` are numbers of snapshots. `tables_changed` is a bit set: 1
+    for the first table, 2 for the second, 4 for the third, if it changes.
     """
     source = ""
     for number, table in enumerate(tables):
@@ -152,7 +158,7 @@ def _make_worlds(relations: Tables, tables: Sequence[Table], bound: Bound) -> No
 
 
 def _make_ends(relations: Tables, table: Table) -> None:
-    """The rows of a table in every world at both ends, and in every snapshot."""
+    """Makes the relations of a table's rows in every world at both ends, and in every snapshot."""
     number = table_number(table)
     names = ", ".join(f"r.{quoted(column.name)}" for column in table.columns)
     # Rows of different tables share ids, as they may on Delta, where each table numbers its own.
@@ -171,12 +177,12 @@ def _make_ends(relations: Tables, table: Table) -> None:
 
 
 def table_number(table: Table) -> int:
-    """Returns the place of a table among all tables."""
+    """Returns the place of a table among r, s, t."""
     return "rst".index(table.name)
 
 
 def _make_lifted_worlds(relations: Tables) -> None:
-    """The table of all worlds, which a lifted aggregate over all rows reads; it never changes."""
+    """Makes the table of all worlds, which a lifted aggregate over all rows reads; it never changes."""
     row = f'world AS {WORLD.name}, CAST(world AS VARCHAR) AS "$ROW_ID"'
     for end, every in ((T0, EVERY_WORLD), (T1, EVERY_WORLD), (SNAPSHOT, EVERY_SNAPSHOT)):
         relations.make(f"{WORLDS.name}@{end}", f"SELECT {row} FROM {quoted(every)}")

@@ -1,7 +1,10 @@
-"""One definition verified in all worlds of a universe, by every road on which a refresh computes changes.
+"""The verification of one definition in all worlds of a universe, by every road to the changes.
 
-Roads: the registered rules; and for groupings and first rows the table's own contents, there and back: what a
-refresh has stored must also do for the next one.
+A world is one small database with one change: all rows of the tables before it and after it (`universe`). A
+road is a way in which a refresh computes the change set: by the registered rules, or from the rows that the
+table itself stores (groupings, windows, first rows). Groupings also go back: the change is undone by a second
+refresh, which reads what the first one stored, so hidden columns must be right too. All worlds are computed
+and compared at once, by SQL over relations with a column `world`.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from workload.errors import first_line
 from workload.lift import WORLDS
 from workload.outcomes.results import Check
 
+# Names of relations in the DuckDB of the universe.
 STATE = "state"
 STATE_BEFORE = "state before"
 TRUTH = "truth"
@@ -49,7 +53,7 @@ CHECKS_OF_CONTENTS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A check that fails on a `road` to the changes. `worlds`: in how many; `world`: the least, as text."""
+    """A check that fails on a `road` to the changes. `worlds`: how many; `world`: the smallest, as text."""
 
     road: str
     check: Check
@@ -60,10 +64,11 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """What was verified for one definition. `way`: how all worlds were evaluated at once.
+    """The result for one definition. `way`: how all worlds were evaluated at once (`engine.Way`).
 
-    `note`: which operators were lifted as other ones. `roads`: how change sets were computed; `changes`: all
-    their rows. `amplification`: pairs of changes without effect. `seconds`: CPU time.
+    `note`: which operators were lifted as other ones. `roads`: the names of the roads. `worlds`, `changes`,
+    `checks`: the numbers of worlds, of rows in the change sets of all roads, and of checks. `amplification`:
+    the number of pairs of a DELETE and an INSERT of identical rows. `seconds`: CPU time.
     """
 
     definition: Definition
@@ -81,7 +86,10 @@ class Verified:
 def verify(
     definition: Definition, universe: Universe, rules: Rules, times: tuple[int, int] = TIMES
 ) -> Verified:
-    """Verifies one definition in every world. `times`: the current time before and after the change."""
+    """Verifies one definition in every world. `times`: the current time before and after, in microseconds.
+
+    What the engine or DuckDB refuses is a failure of the result, and is not raised.
+    """
     start = time.process_time()
     try:
         engine = replace(Engine.of(definition, universe, rules), times=times)
@@ -125,7 +133,7 @@ def verify(
 
 @dataclass(slots=True)
 class _Run:
-    """The roads of one definition, and what was counted on them."""
+    """The verification of one definition while it runs: the roads so far, and what was counted on them."""
 
     engine: Engine
     roads: list[str] = field(default_factory=list)
@@ -135,10 +143,11 @@ class _Run:
     amplification: int = 0
 
     def all_roads(self) -> None:
-        """Goes every road that the engine has for the query."""
+        """Checks the contents of every snapshot, then the changes by every road that the engine has."""
         engine = self.engine
         initial = engine.plans.initial(engine.bound, True)
-        # As time passes, a snapshot has other rows before the change than after it.
+        # Only a query that reads the time has other rows before the change than after it over one snapshot.
+        # For any other query the two states are one, which the dict computes once.
         states = (STATE_BEFORE if engine.reads_time else STATE, STATE)
         for state, now in dict(zip(states, engine.times, strict=True)).items():
             leaves = engine.leaves(after=SNAPSHOT)
@@ -156,9 +165,9 @@ class _Run:
         self.by_rules(compared)
         if engine.definition.inner is None:
             self.with_unchanged_sources(compared)
-        known = engine.plans_of_worlds.stored_groups(engine.bound)
-        if known is not None:
-            roads = FromContents(engine, known)
+        grouping = engine.plans_of_worlds.stored_groups(engine.bound)
+        if grouping is not None:
+            roads = FromContents(engine, grouping)
             self.contents(*roads.compute_ends())
             for road, of_road in roads:
                 self.road(road, of_road)
@@ -172,8 +181,8 @@ class _Run:
         number_rows(relations, compared)
         self.by_rules(compared)
         names = [table.name for table in engine.definition.tables]
-        idle = f"SELECT * FROM {quoted(TIMED_WORLDS)} WHERE tables_changed = 0"
-        relations.make(SOME_WORLDS, idle)
+        unchanged = f"SELECT * FROM {quoted(TIMED_WORLDS)} WHERE tables_changed = 0"
+        relations.make(SOME_WORLDS, unchanged)
         plan = engine.plans.changes(engine.bound, (*names, WORLDS.name), contents=False)
         engine.compute(ALL_CHANGES, plan, engine.leaves())
         relations.make(
@@ -183,7 +192,7 @@ class _Run:
         self.road("by time alone", replace(compared, worlds=SOME_WORLDS))
 
     def by_rules(self, compared: Compared) -> None:
-        """Computes the changes by the registered rules, of some operators also from the contents."""
+        """Checks the changes by the registered rules; of windows and first rows also from the contents."""
         engine, rules = self.engine, self.engine.plans.rules
         engine.compute(CHANGES, change_plan(engine.bound, registered(rules)), engine.leaves())
         self.road("by the rules", compared)
@@ -193,12 +202,13 @@ class _Run:
             self.road("from the contents", compared)
 
     def with_unchanged_sources(self, compared: Compared) -> None:
-        """Computes the changes of worlds with unchanged tables by plans without these, as a refresh does."""
+        """Checks the changes where only some tables change, by the plans of a refresh without the others."""
         engine, relations = self.engine, self.engine.universe.relations
         names = [table.name for table in engine.definition.tables]
+        # A bit of the mask says that a table changes: at least one does, and at least one does not.
         for mask in range(1, 2 ** len(names) - 1):
-            some = f"SELECT * FROM {quoted(EVERY_WORLD)} WHERE tables_changed = {mask}"
-            relations.make(SOME_WORLDS, some)
+            worlds = f"SELECT * FROM {quoted(EVERY_WORLD)} WHERE tables_changed = {mask}"
+            relations.make(SOME_WORLDS, worlds)
             unchanged = [name for number, name in enumerate(names) if not mask >> number & 1]
             plan = engine.plans.changes(engine.bound, (*unchanged, WORLDS.name), contents=False)
             engine.compute(ALL_CHANGES, plan, engine.leaves())
@@ -211,7 +221,7 @@ class _Run:
             )
 
     def contents(self, state: str, truth: str) -> None:
-        """Checks the rows of every snapshot, or world, against the oracle's."""
+        """Checks the engine's rows (`state`) of every snapshot, or world, against the oracle's (`truth`)."""
         engine = self.engine
         relations = engine.universe.relations
         self.checks += CHECKS_OF_CONTENTS * (
@@ -223,7 +233,7 @@ class _Run:
                 self.failures.append(_failure("first contents", broken, world))
 
     def road(self, name: str, compared: Compared) -> None:
-        """Checks the changes that a road has computed."""
+        """Checks and counts the changes that a road has computed into the relation `compared.changes`."""
         universe = self.engine.universe
         relations = universe.relations
         ((worlds, unchanged),) = relations.rows(
@@ -248,7 +258,8 @@ def _failure(road: str, broken: Broken, world: str) -> Failure:
 
 
 def registered(rules: Rules) -> Rules:
-    """The rules, so that operators are maintained by the registered ones, not from the table's contents."""
+    """Returns the rules so that operators are maintained by them, not from the table's own contents."""
+    # A copy is enough: contents are read only where the entry of an operator is the engine's own object.
     own = {name: replace(rules.operators[name]) for name in ("limit", "window") if name in rules.operators}
     return replace(rules, operators={**rules.operators, **own})
 

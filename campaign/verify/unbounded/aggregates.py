@@ -13,11 +13,11 @@ from campaign.verify.unbounded.terms import Truth, both, either, negated, quotie
 from dynamic_tables.plan.expressions import Agg, Expr
 
 Valued = tuple[Count, Cell]
-"""How many rows have a value."""
+"""A value, and the number of rows that have it."""
 
 
 def aggregate(bag: Bag, keys: Sequence[tuple[str, Expr]], aggregates: Sequence[tuple[str, Agg]]) -> Bag:
-    """Returns one row for each group, with the values of its aggregates."""
+    """Returns one row for each group of a bag, with its keys and the values of its aggregates."""
     names = tuple(name for name, _ in (*keys, *aggregates))
     rows = [*_rows(bag, [expr for _, expr in keys], [agg for _, agg in aggregates])]
     width = len(keys)
@@ -26,7 +26,7 @@ def aggregate(bag: Bag, keys: Sequence[tuple[str, Expr]], aggregates: Sequence[t
         every = [(number, True) for number in range(len(rows))]
         return Bag(names, (_group((), ONE, every, rows, weights, 0, [agg for _, agg in aggregates]),))
     keyed = [key_of(entry, entry.cells[:width]) for entry in rows]
-    made = []
+    result = []
     for first, is_first, members in groups(keyed, [weight.some for weight in weights]):
         entry = rows[first]
         named = sorted({place for cell in entry.cells[:width] for place in atoms(cell)})
@@ -36,12 +36,12 @@ def aggregate(bag: Bag, keys: Sequence[tuple[str, Expr]], aggregates: Sequence[t
         )
         of_key = (entry.places[n] for n in named)
         places = tuple(EVERY_COPY if isinstance(place, Copies) else place for place in of_key)
-        made.append(Alike(group.cells, group.count, places, entry.varies and bool(named)))
-    return Bag(names, tuple(made))
+        result.append(Alike(group.cells, group.count, places, entry.varies and bool(named)))
+    return Bag(names, tuple(result))
 
 
 def _rows(bag: Bag, keys: Sequence[Expr], aggregates: Sequence[Agg]) -> Iterator[Alike]:
-    """Yields the rows with the values of the keys and of the arguments alone."""
+    """Yields the rows of a bag with the values of the keys and of the aggregates' arguments as cells."""
     for agg in aggregates:
         if agg.extra or agg.name not in AGGREGATES:
             raise NotExpressibleError(f"the aggregate {agg.name}, which computes with values")
@@ -74,6 +74,10 @@ def _group(
     width: int,
     aggregates: Sequence[Agg],
 ) -> Alike:
+    """Returns the row of a group. `members`: the numbers of its rows, each with the condition that it is one.
+
+    `weights`: how many rows each of `rows` stands for. `width`: the number of keys before the arguments.
+    """
     cells = list(key)
     for number, agg in enumerate(aggregates):
         valued = [(weights[n].only(condition), rows[n].cells[width + number]) for n, condition in members]
@@ -83,17 +87,17 @@ def _group(
 
 
 def value_of(agg: Agg, valued: Sequence[Valued]) -> Cell:
-    """Returns the value of an aggregate over rows."""
+    """Returns the value of an aggregate over rows, given by value with their numbers."""
     if agg.arg is None:
         return Cell(False, summed(weight for weight, _ in valued).value)
-    some = [(w.only(negated(cell.null)), cell) for w, cell in valued if cell.null is not True]
+    not_null = [(w.only(negated(cell.null)), cell) for w, cell in valued if cell.null is not True]
     if agg.distinct:
-        some = [*_different(some)]
-    return AGGREGATES[agg.name](some)
+        not_null = [*_different(not_null)]
+    return AGGREGATES[agg.name](not_null)
 
 
 def _different(valued: Sequence[Valued]) -> Iterator[Valued]:
-    """Yields every value once."""
+    """Yields every value once, for a DISTINCT aggregate."""
     entries = [Alike((cell,)) for _, cell in valued]
     keys = [key_of(entry, entry.cells) for entry in entries]
     for first, is_first, _ in groups(keys, [weight.some for weight, _ in valued]):
@@ -117,6 +121,8 @@ def _average(valued: Sequence[Valued]) -> Cell:
 
 
 def _extreme(sign: str) -> Callable[[Sequence[Valued]], Cell]:
+    """Returns the function of MIN (`<`) or MAX (`>`)."""
+
     def function(valued: Sequence[Valued]) -> Cell:
         fixed = [(weight, cell) for weight, cell in valued if cell.known]
         # From the worst to the best: the best that is there stands outermost.

@@ -1,9 +1,9 @@
 """Bags of symbolic rows: each entry stands for any number of rows.
 
-An entry with the places p and q stands for one row for each pair of a stored row of place p and one of
-place q: its ids name both, and its `count` is how often the row of one pair occurs. So a join with ids needs
-no product: the number of pairs is in the places. Where no column names a place, the count becomes the number
-of all such rows.
+A place is a class of stored rows with the same values. An entry with the places p and q stands for one row
+for each pair of a stored row of p and one of q, as a join gives them: its row id names both, and its `count`
+is how often the row of one pair occurs. So no numbers are multiplied: the number of pairs is in the places.
+If no column names a place any more, the number of its rows becomes a factor of the count.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Place:
 
 
 COPY = "copy"
-"""The name of the number of any one copy."""
+"""The name of a variable: the number of any one copy, for formulas about one copy at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Copies:
 
     @property
     def rows(self) -> Count:
-        """How many there are."""
+        """The number of copies. Raises NotExpressibleError if it has no bounds."""
         if self.high is None:
             raise NotExpressibleError("copies are counted whose numbers follow from no bounds")
         size = greater(self.high - self.low, 0)
@@ -60,10 +60,10 @@ EVERY_COPY = Copies(0, None)
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Some rows. `cells`: their values; `count`: how often each occurs; `places`: what there is one row for.
+    """Rows that are alike. `cells`: their values; `count`: how often each occurs for each row of `places`.
 
-    `varies`: whether cells or count depend on which of the alike rows it is, by the order of ids.
-    `taken`: then, how many rows the entry stands for altogether, where that is known.
+    `varies`: whether cells or count depend on which of the alike rows it is, by the order of ids. `taken`:
+    then, how many rows the entry stands for altogether, where that is known.
     """
 
     cells: tuple[Cell, ...]
@@ -74,7 +74,7 @@ class Alike:
 
     @property
     def all_rows(self) -> Count:
-        """How many rows the entry stands for. Raises NotExpressibleError if that follows from no number."""
+        """The number of rows that the entry stands for. Raises NotExpressibleError if it is not known."""
         if self.varies:
             if self.taken is None:
                 raise NotExpressibleError("how many rows stand at given places of an order is counted")
@@ -101,7 +101,7 @@ class Alike:
 
 @dataclass(frozen=True, slots=True)
 class Bag:
-    """Rows with named columns."""
+    """Rows with named columns. `_at`: the position of each column, filled when it is first asked."""
 
     columns: tuple[str, ...]
     entries: tuple[Alike, ...]
@@ -115,7 +115,7 @@ class Bag:
 
 
 def one_row(entry: Alike) -> tuple[Count, Truth]:
-    """Returns how often the row of any one id of an entry occurs, and that there are rows with such ids."""
+    """Returns how often the row of any one id of an entry occurs, and the condition that it has an id."""
     count, premise = entry.count, []
     if sum(isinstance(place, Copies) for place in entry.places) > 1:
         raise NotExpressibleError("numbered copies beside numbered copies")
@@ -169,7 +169,10 @@ def renumbered(cell: Cell, number: Callable[[int], int]) -> Cell:
 
 
 def with_cells(entry: Alike, cells: Sequence[Cell]) -> Iterator[Alike]:
-    """Yields an entry with other cells: places that no cell names are counted, and choices are split."""
+    """Yields an entry with other cells, one for each combination of choices in these.
+
+    Places that no cell names any more become factors of the count.
+    """
     for guard, chosen in _choices(tuple(cells)):
         named = {place for cell in chosen for place in atoms(cell)}
         some = entry.only(guard)
@@ -193,6 +196,7 @@ def with_cells(entry: Alike, cells: Sequence[Cell]) -> Iterator[Alike]:
 
 
 def _choices(cells: tuple[Cell, ...]) -> Iterator[tuple[Truth, tuple[Cell, ...]]]:
+    """Yields each combination of the options of cells, with its condition."""
     for number, cell in enumerate(cells):
         if isinstance(cell.value, Choice) and cell.null is not True:
             for condition, option in cell.value.options:

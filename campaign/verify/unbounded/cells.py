@@ -23,7 +23,7 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """In an id: a value with its type and length. Equal only for equal values of one type."""
+    """In an id: a value written with its type and length, so that only equal values of one type are equal."""
 
     type: str
     cell: Cell
@@ -31,7 +31,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text made of known pieces, ids of stored rows, and frames. It is an id, or a plain STRING."""
+    """A text made of known pieces, ids of stored rows, and frames. It is a row id, or a plain STRING."""
 
     parts: tuple[str | Atom | Frame, ...]
 
@@ -45,14 +45,14 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A text that depends on the numbers of rows: by condition. The conditions exclude each other."""
+    """A text or array that depends on the numbers of rows: options, whose conditions exclude each other."""
 
     options: tuple[tuple[Truth, Cell], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value of a row. `null`: whether it is NULL; `value` means nothing where it is.
+    """One value of a row. `null`: the condition that it is NULL; there `value` means nothing.
 
     `value`: a bool, an int, a `Text`, a tuple of cells for an array, a `Choice`, or a term.
     """
@@ -62,7 +62,7 @@ class Cell:
 
     @property
     def known(self) -> bool:
-        """Whether no number of rows decides the value."""
+        """Whether the value is the same for all numbers of rows."""
         if self.null is True:
             return True
         return self.null is False and known(self.value) and not isinstance(self.value, Choice)
@@ -101,7 +101,7 @@ def _options(condition: Truth, cell: Cell) -> tuple[tuple[Truth, Cell], ...]:
 
 
 def where(condition: Truth, cell: Cell) -> Cell:
-    """Returns a cell as it is where a condition holds."""
+    """Returns a cell, simplified for the rows for which a condition holds."""
     if isinstance(condition, bool) or cell.known or isinstance(cell.value, Choice | Text | tuple):
         return cell
     return Cell(given(condition, cell.null), given(condition, cell.value))

@@ -19,6 +19,7 @@ from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.plan.time import with_expressions
 
 DAY = 86_400_000_000
+"""The microseconds of a day."""
 
 LAST_DAY = (dt.date.max - dt.date(1970, 1, 1)).days
 
@@ -50,7 +51,7 @@ def _rest(end: str) -> Number:
 
 
 def laws() -> list[Truth]:
-    """What holds of the symbols of the clock: its times are of the years that SQL has."""
+    """Returns what holds of the symbols of the clock: its times are of the years that SQL has."""
     found = [time_at("t0") <= time_at("t1")]
     for end in ("t0", "t1"):
         found += [_rest(end) < DAY, _days(end) < LAST_DAY]
@@ -58,7 +59,7 @@ def laws() -> list[Truth]:
 
 
 def times(values: Mapping[str, int]) -> tuple[int, int]:
-    """Returns both times where the symbols have values."""
+    """Returns the times at t0 and t1 in microseconds, where the symbols have values, by name."""
     return value_of(time_at("t0"), values), value_of(time_at("t1"), values)
 
 
@@ -69,6 +70,7 @@ def day_of(time: Number) -> Number:
     """
     if not isinstance(time, Term):
         return time // DAY
+    # A sum of the days times DAY, of the rest of the day, and of the microseconds of the interval (`plain`).
     plain, terms = time.args if time.op == "sum" else (0, ())
     parts = [term for term, times in terms if times == 1]
     if len(parts) != 1 or parts[0] not in (_rest("t0"), _rest("t1")):
@@ -79,7 +81,7 @@ def day_of(time: Number) -> Number:
 
 
 def of_value(value: dt.date) -> int:
-    """Returns the number of a DATE, or of a TIMESTAMP."""
+    """Returns the number that stands for a DATE (days) or for a TIMESTAMP (microseconds)."""
     if isinstance(value, dt.datetime):
         return (value - dt.datetime(1970, 1, 1, tzinfo=value.tzinfo)) // dt.timedelta(microseconds=1)
     return (value - dt.date(1970, 1, 1)).days

@@ -1,9 +1,10 @@
 """Groupings that a refresh maintains from the table's own contents, for every number of refreshes.
 
-What a table stores in hidden columns is more than its rows: the number of rows that have an extreme value may
-be unknown. So one refresh is shown for all contents that may be stored: each such number is unknown or right.
-It is also shown that a refresh leaves it so. First contents have unknown numbers, therefore every sequence
-of refreshes is covered: emptied and filled again, recomputed, beaten, and left by the better value.
+What a table stores in hidden columns depends on its past: the number of rows that have an extreme value (the
+ties) may be right, or unknown. So the proof is an induction. One refresh is shown to be right for all
+contents in which each such number is unknown or right, and to leave contents of this kind. First contents
+have unknown numbers, so every sequence of refreshes is covered: a group is emptied and filled again, its
+extreme value is computed anew, beaten by a better one, and left by that one.
 """
 
 from __future__ import annotations
@@ -27,12 +28,15 @@ FROM_CONTENTS = "from the contents"
 """How the names of these roads begin."""
 
 Rows = Callable[[Plan, Mapping[str, Bag]], Bag]
-"""Evaluates a plan over the leaves and some more of them."""
+"""Returns the rows of a plan, over the tables and some more leaves by name."""
 
 
 @dataclass(frozen=True)
 class OneRefresh:
-    """One refresh of a grouping from contents that may be stored. `before`, `after`: what is right."""
+    """One refresh of a grouping from any contents that may be stored. `known`: how the engine maintains it.
+
+    `before`, `after`: the right rows at t0 and t1, with every hidden column.
+    """
 
     known: StoredGroups
     plans: Plans
@@ -43,7 +47,7 @@ class OneRefresh:
     def roads(
         self, columns: Sequence[str], changing: Mapping[str, Truth]
     ) -> Iterator[tuple[str, list[Violation]]]:
-        """Yields each road to the changes, with how these may be wrong."""
+        """Yields each road to the changes, with the ways in which these may be wrong."""
         stored = self.stored()
         net = self.rows(self.plans.net(self.known), {})
         groups = self.rows(self.plans.groups(self.known), {NET_CHANGES: net, CONTENTS: stored})
@@ -85,7 +89,7 @@ class OneRefresh:
         return [at for at, name in enumerate(self.before.columns) if name.endswith(TIES)]
 
     def wrong_ties(self, stored: Bag, changes: Bag) -> Iterator[Violation]:
-        """Yields how a number of ties may be known and wrong after the refresh."""
+        """Yields the ways in which a number of ties may be known and wrong after the refresh."""
         actions = changes.at(ACTION)
         written = [entry for entry in changes.entries if entry.cells[actions].value.parts == (INSERT,)]
         deleted = [entry for entry in changes.entries if entry.cells[actions].value.parts != (INSERT,)]

@@ -1,4 +1,4 @@
-"""Numbers of rows, as terms with a guard, and their sums: what the entries of a symbolic bag count."""
+"""Numbers of rows as terms with a guard, and their sums; each entry of a symbolic bag has such a count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions of a plan over the cells of one symbolic row, with SQL's three truths."""
+"""The values of a plan's expressions in one symbolic row, with SQL's three truths: true, false, NULL."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def is_true(cell: Cell) -> Truth:
 
 
 def compared(name: str, left: Cell, right: Cell, entry: Alike) -> Cell:
-    """Returns the result of an equality, or of its negation."""
+    """Returns the result of an equality, or of its negation, by its `name` in SQL, for cells of an entry."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one.value, Choice) and one.null is not True:
             found = [(guard, compared(name, option, other, entry)) for guard, option in one.value.options]
@@ -102,7 +102,7 @@ def compared(name: str, left: Cell, right: Cell, entry: Alike) -> Cell:
 
 
 def cast(cell: Cell, source: Kind, target: Kind) -> Cell:
-    """Returns a value as another type; numbers are exact, so a cast changes none."""
+    """Returns a value cast from one type to another; numbers are exact, so a cast changes none."""
     numbers = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DECIMAL)
     if source in numbers and (target in numbers or target is Kind.DOUBLE):
         return cell
@@ -158,6 +158,7 @@ def arithmetic(operation: Callable[..., object]) -> Callable[[Sequence[Cell]], C
 
 
 def _and(cells: Sequence[Cell]) -> Cell:
+    """Returns FALSE if any cell is false, else NULL if any is NULL, else TRUE."""
     false = either(both(negated(c.null), negated(c.value)) for c in cells if c.null is not True)
     nulls = either(c.null for c in cells)
     return Cell(both(nulls, negated(false)), negated(false))
@@ -208,6 +209,7 @@ def _concat(cells: Sequence[Cell]) -> Cell:
 
 
 def _best(cells: Sequence[Cell], better: Callable[[object, object], Truth]) -> Cell:
+    """Returns the least or the greatest cell, without NULLs; NULL if all are."""
     result = cells[0]
     for cell in cells[1:]:
         wins = is_true(ordered(better)([cell, result]))

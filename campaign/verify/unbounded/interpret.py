@@ -1,4 +1,4 @@
-"""The plan algebra over symbolic bags: what each node means, written from docs/semantics.md.
+"""The interpreter of plans over symbolic bags: what each node means, written from docs/semantics.md.
 
 It shares nothing with `plan.written`, which makes SQL of the same nodes for Spark and DuckDB.
 """
@@ -24,7 +24,10 @@ from dynamic_tables.plan.expressions import Col
 
 @dataclass(slots=True)
 class Interpreter:
-    """Evaluates plans. `leaves`: the rows of leaves, and of sources, by name."""
+    """An evaluation of plans. `leaves`: the rows of leaves, and of sources, by name.
+
+    `done`: the rows of each node by its identity; with the node, so that no other one gets its identity.
+    """
 
     leaves: Mapping[str, Bag]
     ids: IdOrder
@@ -37,7 +40,7 @@ class Interpreter:
                 self.done[id(node)] = (node, self._node(node))
         return self.done[id(plan)][1]
 
-    def _of(self, plan: nodes.Plan) -> Bag:
+    def _rows_of(self, plan: nodes.Plan) -> Bag:
         return self.done[id(plan)][1]
 
     def _node(self, plan: nodes.Plan) -> Bag:
@@ -48,7 +51,7 @@ class Interpreter:
             case nodes.Values(_, rows):
                 return Bag(names, tuple(Alike(tuple(map(of, row))) for row in rows))
             case nodes.Project(child, items):
-                below = self._of(child)
+                below = self._rows_of(child)
                 made = (
                     one
                     for entry in below.entries
@@ -56,13 +59,15 @@ class Interpreter:
                 )
                 return Bag(names, tuple(made))
             case nodes.Filter(child, predicate):
-                below = self._of(child)
+                below = self._rows_of(child)
                 kept = (entry.only(holds(predicate, below, entry)) for entry in below.entries)
-                return Bag(names, _some(kept))
+                return Bag(names, _with_rows(kept))
             case nodes.Explode():
                 return self._exploded(plan, names)
             case nodes.UnionAll(branches):
-                return Bag(names, tuple(e for b in branches for e in _in_order(self._of(b), names).entries))
+                return Bag(
+                    names, tuple(e for b in branches for e in _in_order(self._rows_of(b), names).entries)
+                )
             case _:
                 return self._of_many_rows(plan, names)
 
@@ -80,27 +85,29 @@ class Interpreter:
         | nodes.Limit,
         names: tuple[str, ...],
     ) -> Bag:
-        """Returns the rows of a node whose rows do not follow from one row below each."""
+        """Returns the rows of a node each of whose rows depends on more than one row below."""
         match plan:
             case nodes.Join(kind, left, right, on):
-                return joined(kind, self._of(left), self._of(right), on)
+                return joined(kind, self._rows_of(left), self._rows_of(right), on)
             case nodes.SemiJoin(left, right, on, anti):
-                return matched(self._of(left), self._of(right), on, anti=anti)
+                return matched(self._rows_of(left), self._rows_of(right), on, anti=anti)
             case nodes.Mark():
                 return self._marked(plan, names)
             case nodes.ExceptAll(branches) | nodes.IntersectAll(branches):
-                sides = [_in_order(self._of(branch), names) for branch in branches]
+                sides = [_in_order(self._rows_of(branch), names) for branch in branches]
                 return _copies(sides[0], sides[1], difference=isinstance(plan, nodes.ExceptAll))
             case nodes.Distinct(child):
-                return aggregate(self._of(child), [(c.name, c) for c in nodes.columns(child)], ())
+                return aggregate(self._rows_of(child), [(c.name, c) for c in nodes.columns(child)], ())
             case nodes.Aggregate(child, keys, aggregates):
-                return aggregate(self._of(child), keys, aggregates)
+                return aggregate(self._rows_of(child), keys, aggregates)
             case nodes.Numbered(child, partition, _):
-                return _numbered(self._of(child), [e.name for e in partition if isinstance(e, Col)], names)
+                return _numbered(
+                    self._rows_of(child), [e.name for e in partition if isinstance(e, Col)], names
+                )
             case nodes.Window(child, calls):
-                return windowed(self._of(child), calls, self.ids)
+                return windowed(self._rows_of(child), calls, self.ids)
             case nodes.Limit(child, order, count, offset):
-                return limited(self._of(child), order, count, offset, self.ids)
+                return limited(self._rows_of(child), order, count, offset, self.ids)
             case _:
                 assert_never(plan)
 
@@ -110,7 +117,7 @@ class Interpreter:
         return self.leaves[name]
 
     def _marked(self, plan: nodes.Mark, names: tuple[str, ...]) -> Bag:
-        left, right = self._of(plan.left), self._of(plan.right)
+        left, right = self._rows_of(plan.left), self._rows_of(plan.right)
         members = matched(left, right, plan.on, anti=False)
         rest = matched(left, right, plan.on, anti=True)
         marked = [(members, of(True))]
@@ -124,7 +131,7 @@ class Interpreter:
         )
 
     def _exploded(self, plan: nodes.Explode, names: tuple[str, ...]) -> Bag:
-        below, made = self._of(plan.child), []
+        below, result = self._rows_of(plan.child), []
         for entry in below.entries:
             array = evaluate(plan.array, below, entry)
             if array.null is not True and (array.null is not False or not isinstance(array.value, tuple)):
@@ -133,18 +140,19 @@ class Interpreter:
             pairs = [(of(number), element) for number, element in enumerate(elements)]
             if plan.outer and not pairs:
                 pairs = [(NULL, NULL)]
-            made += [replace(entry, cells=(*entry.cells, *pair)) for pair in pairs]
-        return Bag(names, tuple(made))
+            result += [replace(entry, cells=(*entry.cells, *pair)) for pair in pairs]
+        return Bag(names, tuple(result))
 
 
-def _some(entries: Iterable[Alike]) -> tuple[Alike, ...]:
+def _with_rows(entries: Iterable[Alike]) -> tuple[Alike, ...]:
+    """Returns the entries that may have rows."""
     return tuple(entry for entry in entries if entry.count.some is not False)
 
 
 def _renamed(bag: Bag, pairs: Sequence[tuple[str, Col]]) -> Bag:
     at = [bag.at(name) for name, _ in pairs]
-    made = (one for entry in bag.entries for one in with_cells(entry, [entry.cells[i] for i in at]))
-    return Bag(tuple(column.name for _, column in pairs), tuple(made))
+    entries = (one for entry in bag.entries for one in with_cells(entry, [entry.cells[i] for i in at]))
+    return Bag(tuple(column.name for _, column in pairs), tuple(entries))
 
 
 def _in_order(bag: Bag, names: tuple[str, ...]) -> Bag:
@@ -155,11 +163,11 @@ def _in_order(bag: Bag, names: tuple[str, ...]) -> Bag:
 
 
 def _copies(left: Bag, right: Bag, *, difference: bool) -> Bag:
-    """EXCEPT ALL and INTERSECT ALL by their definition: of each row max(l - r, 0) or min(l, r) copies."""
+    """Returns EXCEPT ALL or INTERSECT ALL by definition: of each row max(l - r, 0) or min(l, r) copies."""
     rows = [(entry, side) for side, bag in enumerate((left, right)) for entry in bag.entries]
     counts = [entry.all_rows for entry, _ in rows]
     keys = [key_of(entry, entry.cells) for entry, _ in rows]
-    made = []
+    result = []
     for first, is_first, members in groups(keys, [count.some for count in counts]):
         sums = [
             summed(counts[n].only(condition) for n, condition in members if rows[n][1] == side)
@@ -167,19 +175,19 @@ def _copies(left: Bag, right: Bag, *, difference: bool) -> Bag:
         ]
         size = greater(sums[0].value - sums[1].value, 0) if difference else less(sums[0].value, sums[1].value)
         some = sums[0].value > sums[1].value if difference else both(sums[0].some, sums[1].some)
-        made.append(Alike(rows[first][0].cells, Count(size, some).only(is_first)))
-    return Bag(left.columns, _some(made))
+        result.append(Alike(rows[first][0].cells, Count(size, some).only(is_first)))
+    return Bag(left.columns, _with_rows(result))
 
 
 def _numbered(bag: Bag, partition: Sequence[str], names: tuple[str, ...]) -> Bag:
-    """Each row once for each of its copies, with the number of the copy."""
+    """Returns each row once for each of its copies, with the number of the copy."""
     if {*partition} != {*bag.columns} or any(entry.places for entry in bag.entries):
         raise NotExpressibleError("rows that are not equal are numbered in no order")
     counts = [entry.all_rows for entry in bag.entries]
     keys = [key_of(entry, entry.cells) for entry in bag.entries]
-    made = []
+    result = []
     for first, is_first, members in groups(keys, [count.some for count in counts]):
         size = summed(counts[n].only(condition) for n, condition in members)
         cells = (*bag.entries[first].cells, Cell(False, Text((Atom(0),))))
-        made.append(Alike(cells, ONE.only(is_first), (Copies(0, size.value),)))
-    return Bag(names, _some(made))
+        result.append(Alike(cells, ONE.only(is_first), (Copies(0, size.value),)))
+    return Bag(names, _with_rows(result))

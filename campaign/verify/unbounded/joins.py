@@ -1,7 +1,8 @@
 """Joins of symbolic bags, on any condition.
 
-Where a condition compares the ids of both sides, the right row is bound: it is the one with the left row's
-id. Otherwise every row of one entry meets every row of the other.
+Where a condition compares the ids of both sides, as when changes are joined with stored rows, the right row
+is bound: it is the one row with the left row's id, and its place is the left one's. Otherwise every row of
+one entry meets every row of the other.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from dynamic_tables.plan.nodes import JoinKind
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """An entry of the left and one of the right beside each other. `bound`: right places that are left ones.
+    """An entry of the left and one of the right beside each other, with the cells of both.
 
-    `condition`: whether their rows match. `unbound`: the places of the right one that are its own.
+    `condition`: whether their rows match. `bound`: pairs of a left and a right place that are one row, by id.
+    `unbound`: the other places of the right entry.
     """
 
     condition: Truth
@@ -33,7 +35,10 @@ class _Pair:
 
 
 class _Condition:
-    """A join condition, evaluated once for equal values of the columns that it reads."""
+    """A join condition, evaluated once for equal values of the columns that it reads.
+
+    `left`, `right`: the positions of these columns. `ids`: pairs of columns that the condition equates.
+    """
 
     def __init__(self, left: Bag, right: Bag, on: Expr | None) -> None:
         self.on = on
@@ -45,7 +50,7 @@ class _Condition:
         self.known: dict[object, Truth] = {}
 
     def pair(self, left: Alike, right: Alike) -> _Pair:
-        """Returns both entries beside each other."""
+        """Returns two entries beside each other; ids that must be equal bind their places to each other."""
         binding: dict[int, int] = {}
         for l_at, r_at in self.ids:
             one, other = left.cells[l_at], right.cells[r_at]
@@ -109,28 +114,28 @@ def matched(left: Bag, right: Bag, on: Expr, *, anti: bool) -> Bag:
     condition = _Condition(left, right, on)
     rights = [*_alike(right, condition.right)]
     by_id = condition.by_id(rights)
-    made = []
-    known: dict[object, Truth] = {}
+    result = []
+    exists_by_key: dict[object, Truth] = {}
     for entry in left.entries:
         key = tuple(entry.cells[i] for i in condition.left)
         plain = not any(True for cell in key for _ in atoms(cell))
-        if plain and key in known:
-            exists = known[key]
+        if plain and key in exists_by_key:
+            exists = exists_by_key[key]
         else:
             exists, numbers = _exists(condition, entry, by_id(entry))
             if numbers is not None:
-                made.append(_of_copies(entry, numbers, anti=anti))
+                result.append(_of_copies(entry, numbers, anti=anti))
                 continue
             if plain:
-                known[key] = exists
-        made.append(entry.only(negated(exists) if anti else exists))
-    return Bag(left.columns, tuple(entry for entry in made if entry.count.some is not False))
+                exists_by_key[key] = exists
+        result.append(entry.only(negated(exists) if anti else exists))
+    return Bag(left.columns, tuple(entry for entry in result if entry.count.some is not False))
 
 
 def _alike(bag: Bag, at: Sequence[int]) -> Iterator[tuple[Alike, Truth]]:
-    """Yields entries that differ in what a condition reads, with whether there is a row of any such one.
+    """Yields entries that differ in the columns at `at`, each with whether a row with these values is there.
 
-    None stands for one entry whose ids are read: which of its rows are there depends on the other side.
+    None stands for that of an entry whose ids are read: which of its rows match depends on the other side.
     """
     found: dict[object, tuple[Alike, list[Truth]]] = {}
     for number, entry in enumerate(bag.entries):
@@ -185,7 +190,7 @@ def _is_zero(number: Number) -> bool:
 
 
 def _of_copies(entry: Alike, most: Number, *, anti: bool) -> Alike:
-    """Returns the copies whose number the other side has, or has not."""
+    """Returns the numbered copies of an entry up to number `most`; `anti`: those above it."""
     (copies,) = entry.places
     assert isinstance(copies, Copies)
     kept = (
@@ -197,10 +202,10 @@ def _of_copies(entry: Alike, most: Number, *, anti: bool) -> Alike:
 
 
 def joined(kind: JoinKind, left: Bag, right: Bag, on: Expr | None) -> Bag:
-    """Returns a join; what it keeps without a match is padded with NULLs."""
+    """Returns a join of two bags; rows that an outer join keeps without a match are padded with NULLs."""
     condition = _Condition(left, right, on)
     by_id = condition.by_id([(other, True) for other in right.entries])
-    made = []
+    result = []
     for entry in left.entries:
         for other, _ in by_id(entry):
             pair = condition.pair(entry, other)
@@ -208,16 +213,16 @@ def joined(kind: JoinKind, left: Bag, right: Bag, on: Expr | None) -> Bag:
                 continue
             if any(isinstance(theirs, Copies) for _, theirs in pair.bound):
                 raise NotExpressibleError("numbered copies are joined")
-            made.append(_beside(entry, other, pair))
+            result.append(_beside(entry, other, pair))
     if kind in (JoinKind.LEFT, JoinKind.FULL) and on is not None:
         nulls = (NULL,) * len(right.columns)
         alone = matched(left, right, on, anti=True)
-        made += [replace(entry, cells=(*entry.cells, *nulls)) for entry in alone.entries]
+        result += [replace(entry, cells=(*entry.cells, *nulls)) for entry in alone.entries]
     if kind in (JoinKind.RIGHT, JoinKind.FULL) and on is not None:
         nulls = (NULL,) * len(left.columns)
         alone = matched(right, left, on, anti=True)
-        made += [replace(entry, cells=(*nulls, *entry.cells)) for entry in alone.entries]
-    return Bag((*left.columns, *right.columns), tuple(e for e in made if e.count.some is not False))
+        result += [replace(entry, cells=(*nulls, *entry.cells)) for entry in alone.entries]
+    return Bag((*left.columns, *right.columns), tuple(e for e in result if e.count.some is not False))
 
 
 def _beside(entry: Alike, other: Alike, pair: _Pair) -> Alike:

@@ -1,4 +1,8 @@
-"""Keys of symbolic rows: the groups of rows whose keys are equal, and the order of ids."""
+"""Keys of symbolic rows, such as ids or groups: which keys may be equal, and in which order ids are.
+
+A key has a form, such as "the id of a row of place p, then a number", and values. Keys of different forms are
+never equal; those of one form are equal if their values are, which may be a condition on numbers of rows.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,11 @@ from campaign.verify.unbounded.counts import ONE, Count
 from campaign.verify.unbounded.terms import Truth, both, either, equal, negated, variable
 
 Keyed = tuple[object, tuple[Cell, ...]]
-"""The form of a key, and its scalar values."""
+"""The form of a key, and its scalar values, in order."""
 
 
 def key_of(entry: Alike, cells: Sequence[Cell]) -> Keyed:
-    """Returns the form and the values of some cells of an entry."""
+    """Returns the key that consists of some cells of an entry."""
     seen: dict[int, int] = {}
 
     def name(atom: Atom) -> object:
@@ -31,7 +35,7 @@ def key_of(entry: Alike, cells: Sequence[Cell]) -> Keyed:
 
 
 def buckets(keys: Sequence[Keyed]) -> Iterator[list[int]]:
-    """Yields the numbers of the keys that may be equal, together: whatever is known of them is equal."""
+    """Yields together the numbers of keys that may be equal: their forms and all known values are."""
     forms: dict[object, list[int]] = {}
     for number, (form, _) in enumerate(keys):
         forms.setdefault(form, []).append(number)
@@ -59,7 +63,7 @@ def groups(
     belong to the group, each with the condition that it does.
     """
     for numbers in buckets(keys):
-        # Members whose keys are equal by their form are one; they stand under the first of them.
+        # Members with the same form and the same written values are one; they stand under the first of them.
         equal_ones: dict[object, list[int]] = {}
         for n in numbers:
             equal_ones.setdefault(_written(keys[n][1]), []).append(n)

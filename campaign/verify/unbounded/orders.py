@@ -20,10 +20,13 @@ from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Frame, SortKey, 
 from dynamic_tables.plan.nodes import ROW_ID
 
 WHOLE, SO_FAR, ROWS_SO_FAR, LAST_TWO = "whole", "so far", "rows so far", "last two"
+"""Frames: the whole partition, RANGE and ROWS up to the current row, and this row with the one before."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
+    """An entry, the values that it is ordered by, and its id if the order ends with ids."""
+
     entry: Alike
     order: tuple[Cell, ...]
     row_id: Cell | None
@@ -43,23 +46,23 @@ class _Ordered:
     known: dict[object, Count] = field(default_factory=dict)
 
     def together(self, one: int, other: int) -> terms.Truth:
-        """Whether two rows are in one partition."""
+        """Returns whether two rows are in one partition."""
         return same_cells(self.partitions[one][1], self.partitions[other][1])
 
     def before(self, one: int, other: int) -> terms.Truth:
-        """Whether a row comes before another one by the keys alone."""
+        """Returns whether a row comes before another one by the keys alone, without the ids."""
         conditions, equal_so_far = [], [True]
         for key, a, b in zip(self.keys, self.rows[one].order, self.rows[other].order, strict=True):
-            conditions.append(terms.both(*equal_so_far, _first(key, a, b)))
+            conditions.append(terms.both(*equal_so_far, _comes_first(key, a, b)))
             equal_so_far.append(same_cells((a,), (b,)))
         return terms.either(conditions)
 
     def tied(self, one: int, other: int) -> terms.Truth:
-        """Whether two rows are equal in the keys."""
+        """Returns whether two rows are equal in the keys."""
         return same_cells(self.rows[one].order, self.rows[other].order)
 
     def rows_before(self, number: int) -> Count:
-        """Returns how many rows come before one, without those that are equal to it."""
+        """Returns how many rows come before a row, without those that are equal to it in the keys."""
         key = self.rows[number].order if all(c.known for c in self.rows[number].order) else number
         fixed = all(cell.known for cell in self.partitions[number][1])
         if not fixed or key not in self.known:
@@ -70,7 +73,7 @@ class _Ordered:
         return self.known[key]
 
     def lesser_ids(self, number: int) -> Iterator[tuple[int, Count]]:
-        """Yields the rows that are equal to one, with how many of them come before it."""
+        """Yields the entries that equal a row in the keys, with how many of their rows come before it."""
         row = self.rows[number]
         if row.row_id is None:
             raise NotExpressibleError("rows that are equal in an order have no ids")
@@ -87,7 +90,8 @@ class _Ordered:
         return summed((self.rows_before(number), *(count for _, count in self.lesser_ids(number)))).value
 
 
-def _first(key: SortKey, a: Cell, b: Cell) -> terms.Truth:
+def _comes_first(key: SortKey, a: Cell, b: Cell) -> terms.Truth:
+    """Returns whether a value comes before another one by a key."""
     for cell in (a, b):
         if cell.null is not True and isinstance(cell.value, Text | tuple):
             raise NotExpressibleError("texts or arrays in an order")
@@ -107,15 +111,15 @@ def _partitions(
     by_id = len(keys) < len(order)
     if by_id and not _is_id(order[-1]):
         raise NotExpressibleError("an order with keys after the id")
-    made = [key_of(entry, [evaluate(expr, bag, entry) for expr in partition]) for entry in bag.entries]
-    for numbers in buckets(made):
+    partitions = [key_of(entry, [evaluate(expr, bag, entry) for expr in partition]) for entry in bag.entries]
+    for numbers in buckets(partitions):
         rows = []
         for number in numbers:
             entry = bag.entries[number]
             cells = tuple(evaluate(key.expr, bag, entry) for key in keys)
             row_id = entry.cells[bag.at(ROW_ID)] if by_id else None
             rows.append(_Row(entry, cells, row_id))
-        yield numbers, _Ordered(tuple(keys), rows, [made[number] for number in numbers], ids)
+        yield numbers, _Ordered(tuple(keys), rows, [partitions[number] for number in numbers], ids)
 
 
 def _is_id(key: SortKey) -> bool:
@@ -123,8 +127,8 @@ def _is_id(key: SortKey) -> bool:
 
 
 def limited(bag: Bag, order: Sequence[SortKey], count: int | None, offset: int, ids: IdOrder) -> Bag:
-    """Returns the first rows of an order."""
-    made = []
+    """Returns the first `count` rows of an order after `offset` rows; all of them if `count` is None."""
+    result = []
     for numbers, ordered in _partitions(bag, (), order, ids):
         for number in range(len(numbers)):
             entry = ordered.rows[number].entry
@@ -132,18 +136,18 @@ def limited(bag: Bag, order: Sequence[SortKey], count: int | None, offset: int, 
             if ordered.rows[number].row_id is None:
                 if entry.places:
                     raise NotExpressibleError("the first rows of an order without ids")
-                made.append(replace(entry, count=taken))
+                result.append(replace(entry, count=taken))
                 continue
             place = ordered.place(number)
             kept = terms.both(place >= offset, True if count is None else place < offset + count)
             varies = bool(entry.places)
             some = entry.only(kept)
-            made.append(replace(some, varies=varies, taken=taken if varies else None))
-    return Bag(bag.columns, tuple(entry for entry in made if entry.count.some is not False))
+            result.append(replace(some, varies=varies, taken=taken if varies else None))
+    return Bag(bag.columns, tuple(entry for entry in result if entry.count.some is not False))
 
 
 def _taken(ordered: _Ordered, number: int, count: int | None, offset: int) -> Count:
-    """Returns how many rows of an entry are among the first; which of equal rows they are is left open."""
+    """Returns how many rows of an entry a LIMIT keeps; which of equal rows they are is left open."""
     entry = ordered.rows[number].entry
     start = ordered.rows_before(number).value
     for other in range(len(ordered.rows)):
@@ -163,7 +167,7 @@ def _taken(ordered: _Ordered, number: int, count: int | None, offset: int) -> Co
 
 
 def _alike(one: _Row, other: _Row) -> bool:
-    """Whether rows differ in nothing but their ids."""
+    """Returns whether the rows of two entries differ in nothing but their ids."""
     cells = [
         tuple(cell for cell in row.entry.cells if row.row_id is None or cell is not row.row_id)
         for row in (one, other)
@@ -183,11 +187,11 @@ def windowed(bag: Bag, calls: Sequence[tuple[str, Win]], ids: IdOrder) -> Bag:
                 more[number].append(where(bag.entries[number].count.guard, value))
                 by_place = ordered.rows[place].row_id is not None
                 varies[number] |= by_place and bool(bag.entries[number].places)
-    made = (
+    result = (
         replace(entry, cells=(*entry.cells, *cells), varies=varying, taken=None if varying else entry.taken)
         for entry, cells, varying in zip(bag.entries, more, varies, strict=True)
     )
-    return Bag((*bag.columns, *(name for name, _ in calls)), tuple(made))
+    return Bag((*bag.columns, *(name for name, _ in calls)), tuple(result))
 
 
 def _arguments(call: Win) -> Sequence[Expr]:
@@ -212,6 +216,7 @@ def _value(call: Win, ordered: _Ordered, number: int, args: Sequence[Sequence[Ce
 
 
 def _frame(frame: Frame | None, ordered: bool) -> str:
+    """Returns the kind of a frame; without one it depends on whether the window is ordered, as in SQL."""
     if frame is None:
         return SO_FAR if ordered else WHOLE
     start, end = frame.start, frame.end
@@ -226,6 +231,7 @@ def _frame(frame: Frame | None, ordered: bool) -> str:
 
 
 def _aggregate(call: Win, agg: Agg, ordered: _Ordered, number: int, args: Sequence[Sequence[Cell]]) -> Cell:
+    """Returns the value of an aggregate over the frame of a row, whose place in `ordered` is `number`."""
     rows = range(len(ordered.rows))
     values = [arg[0] if arg else NULL for arg in args]
     counts = [ordered.rows[n].entry.all_rows.only(ordered.together(n, number)) for n in rows]
@@ -246,7 +252,7 @@ def _aggregate(call: Win, agg: Agg, ordered: _Ordered, number: int, args: Sequen
 
 
 def _previous(ordered: _Ordered, number: int, values: Sequence[Cell]) -> tuple[terms.Truth, Cell]:
-    """Returns whether there is a row right before one, and its value."""
+    """Returns whether there is a row right before a row, and the value of that row."""
     if not all(cell.known for row in ordered.rows for cell in row.order):
         raise NotExpressibleError("the row before one in an order of computed values")
     ties = [(values[n], count.some) for n, count in ordered.lesser_ids(number)]

@@ -1,4 +1,4 @@
-"""One definition proved for every number of rows, by every road on which a refresh computes changes."""
+"""The proof of one definition for every number of rows, by every road by which a refresh computes changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from workload.sql.passing_time import reads_time
 
 
 class Outcome(Enum):
-    """What is known of a rule."""
+    """The verdict on a rule, as docs/proofs.md explains it."""
 
     PROVED = "proved"
     REFUTED = "refuted"
@@ -57,7 +57,7 @@ class Refutation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """What was proved of one definition.
+    """The result for one definition. `domain`: the values of its columns.
 
     `roads`: how change sets were computed. `reason`: why it is not expressible, or unknown. `cases`: pairs of
     a row id and a check; `formulas`: how many of them z3 decided, the others being decided by their form.
@@ -81,7 +81,7 @@ class Proof:
 
 
 def prove(definition: Definition, domain: Domain, rules: Rules, *, effort: int) -> Proof:
-    """Proves one definition, or refutes it."""
+    """Proves one definition, or refutes it. `effort`: as `solve.EFFORT`, for one formula."""
     start = time.process_time()
     forget()
     run = _Run(definition, domain, rules, effort)
@@ -115,7 +115,7 @@ def prove(definition: Definition, domain: Domain, rules: Rules, *, effort: int) 
 
 @dataclass(slots=True)
 class _Run:
-    """The roads of one definition, and what was shown on them."""
+    """The proof of one definition while it runs: the roads so far, and what was counted on them."""
 
     definition: Definition
     domain: Domain
@@ -130,17 +130,18 @@ class _Run:
     refutation: Refutation | None = None
 
     def all_roads(self) -> None:
-        """Goes every road until one is refuted."""
+        """Shows every road to the changes, until one is refuted, or z3 gave up too often."""
         definition, rules = self.definition, self.rules
         bound = bound_query(definition.query, definition.tables, rules)
         ensure_supported(bound, rules)
         names = [table.name for table in definition.tables]
-        for road in self._of(bound, names):
+        for road in self._roads_of(bound, names):
             self.roads.append(road)
             if self.refutation is not None or self.undecided >= MOST_UNDECIDED:
                 return
 
-    def _of(self, bound: BoundQuery, names: Sequence[str]) -> Iterator[str]:
+    def _roads_of(self, bound: BoundQuery, names: Sequence[str]) -> Iterator[str]:
+        """Yields the name of each road once it is shown, so that the caller may stop before the next one."""
         world = Symbolic.of(self.definition, self.domain, self.rules, names)
         plans = Plans(self.rules)
         columns = [name for name, _ in bound.schema]
@@ -152,10 +153,10 @@ class _Run:
         yield "by the rules"
         if of_contents(bound, self.rules) is not None and self.from_contents(world, bound, before, after):
             yield "from the contents"
-        known = plans.stored_groups(bound)
-        if known is not None:
-            fresh = world.ends(plans.fresh_state(known))
-            contents = OneRefresh(known, plans, world.rows, *fresh)
+        grouping = plans.stored_groups(bound)
+        if grouping is not None:
+            fresh = world.ends(plans.fresh_state(grouping))
+            contents = OneRefresh(grouping, plans, world.rows, *fresh)
             first = world.rows(plans.state(bound))
             compared = contents.compared(columns)
             self.compared(world, bound, columns, fresh[1])
@@ -163,7 +164,7 @@ class _Run:
             for road, found in contents.roads(columns, world.changing):
                 self.show(road, world, found)
                 yield road
-        # As time passes, there may be changes where no table changed.
+        # A bit of the mask says that a table changes. As time passes, rows may change where no table does.
         for mask in range(0 if world.timed else 1, 2 ** len(names) - 1):
             changed = [name for number, name in enumerate(names) if mask >> number & 1]
             still = [name for name in names if name not in changed]
@@ -175,7 +176,7 @@ class _Run:
             yield road
 
     def from_contents(self, world: Symbolic, bound: BoundQuery, before: Bag, after: Bag) -> bool:
-        """Shows the changes that are made from the contents; notes where these cannot be expressed.
+        """Shows the changes from the contents, and returns True; notes why, if that is not expressible.
 
         First rows are the rows at one place of an order, and are put into another order with the new ones.
         """
@@ -189,7 +190,7 @@ class _Run:
         return True
 
     def compared(self, world: Symbolic, bound: BoundQuery, columns: Sequence[str], state: Bag) -> bool:
-        """Compares first contents with the meaning of the query; notes where that has no single one.
+        """Compares first contents with the meaning of the query; returns False where it has several.
 
         Which of equal rows a query without ids takes first is open, for example.
         """
@@ -202,7 +203,7 @@ class _Run:
         return True
 
     def show(self, road: str, world: Symbolic, found: Iterable[Violation]) -> None:
-        """Decides whether a violation has a solution; the least one is the refutation."""
+        """Decides whether any of some violations has a solution; the smallest solution is the refutation."""
         listed: dict[Truth, Violation] = {}
         for violation in found:
             self.cases += 1
@@ -219,7 +220,7 @@ class _Run:
                 return
 
     def one_by_one(self, road: str, world: Symbolic, solver: Solver, found: Sequence[Violation]) -> None:
-        """Decides formulas of which one has a solution, or which are too hard together."""
+        """Decides violations one by one, when one has a solution, or they are too hard together."""
         for violation in found:
             solution = solver.solution(violation.formula)
             if solution is True:
@@ -232,16 +233,16 @@ class _Run:
 
 
 MOST_UNDECIDED = 3
-"""Formulas that z3 may give up on before the rest of a definition is left."""
+"""The number of formulas on which z3 gives up before the rest of a definition is left out."""
 
 AT_ONCE = 100
-"""Formulas that z3 decides together; most have no solution."""
+"""The number of formulas that z3 decides together, as a disjunction; most have no solution."""
 
 
 def _least(
     road: str, world: Symbolic, solver: Solver, violation: Violation, solution: Mapping[str, int]
 ) -> Refutation:
-    """Returns the world with the fewest rows in which one check fails for one row id."""
+    """Returns the world with the fewest rows in which a check fails for one row id; `solution`: any one."""
     rows = total(number for table in world.tables for number in table.numbers())
     for bound in range(1, MOST_ROWS):
         less = solver.solution(both(rows <= bound, violation.formula))
@@ -258,9 +259,9 @@ MOST_ROWS = 12
 
 @dataclass(slots=True)
 class Symbolic:
-    """The tables of a definition with symbols for their rows, and what follows from them.
+    """The tables of a definition with symbols for their rows, and the rows of plans over them.
 
-    `timed`: whether the definition reads the current time.
+    `leaves`: the rows of each leaf. `timed`: whether the definition reads the current time.
     """
 
     definition: Definition
@@ -277,22 +278,22 @@ class Symbolic:
         )
         world = Symbolic(definition, tables, leaves(tables), IdOrder(), reads_time(definition.query))
         for table in definition.tables:
-            known = declared((table,))[table.name]
-            assert isinstance(known, BaseTable)
-            plan = rules.capture(table.name, known.columns)
+            base = declared((table,))[table.name]
+            assert isinstance(base, BaseTable)
+            plan = rules.capture(table.name, base.columns)
             if table.primary_key:
-                world.identify(table, known, rules)
-                arguments = known.columns, table.primary_key, rules.row_ids, rules.capture, rules.keyed
+                world.identify(table, base, rules)
+                arguments = base.columns, table.primary_key, rules.row_ids, rules.capture, rules.keyed
                 plan = keyed_capture(table.name, *arguments)
             world.leaves = {**world.leaves, f"{table.name}@delta": world.rows(plan)}
         return world
 
-    def identify(self, table: Table, known: BaseTable, rules: Rules) -> None:
-        """Gives the rows of a table the ids that its primary key makes; as they lie they stay, too."""
+    def identify(self, table: Table, base: BaseTable, rules: Rules) -> None:
+        """Gives the rows of a table the ids that its primary key makes, and keeps the old rows."""
         for at in At:
             name = leaf_name(table.name, at)
             self.leaves = {**self.leaves, rows_of(table.name, at): self.leaves[name]}
-            plan = rules.keyed(table.name, at, known.columns, table.primary_key, rules.row_ids)
+            plan = rules.keyed(table.name, at, base.columns, table.primary_key, rules.row_ids)
             self.leaves = {**self.leaves, name: self.rows(plan)}
 
     @property
@@ -305,7 +306,7 @@ class Symbolic:
         return {**places, "time": False} if self.timed else places
 
     def laws(self) -> list[Truth]:
-        """What holds of all symbols."""
+        """Returns what holds of all symbols."""
         unique = [law for table in self.tables for law in table.unique()]
         return [*self.ids.laws.values(), *unique, *(clock.laws() if self.timed else ())]
 
@@ -322,7 +323,7 @@ class Symbolic:
         return self.rows(clock.at_t0(plan), earlier), self.rows(plan)
 
     def contents(self, bound: BoundQuery, columns: Sequence[str], state: Bag) -> Iterator[Violation]:
-        """Yields how the first contents may differ from the meaning of the query's own plan."""
+        """Yields the ways in which first contents may differ from the meaning of the query's own plan."""
         sources = {table.table.name: table.rows(before=False) for table in self.tables}
         truth = self.rows(Project(bound.plan, bound.outputs), sources)
         yield from wrong_contents(state, truth, columns)

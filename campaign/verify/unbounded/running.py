@@ -1,4 +1,4 @@
-"""Which rules are proved, over which values, and by which processes."""
+"""`dvs verify rules --unbounded`: which definitions are proved, over which values, and by which processes."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from workload.schema import Promises, Table
 from workload.sql import Dialect, render_query
 from workload.types import BIGINT, BOOLEAN, INT, SqlType, Value
 
+# Values of a column. docs/proofs.md says for each operator why so few are enough.
 NARROW: tuple[Value, ...] = (None, 0, 1)
 WIDE: tuple[Value, ...] = (*NARROW, 2)
 KEYS: tuple[Value, ...] = (None, 0)
@@ -38,7 +39,7 @@ PAIR_DOMAIN: Domain = {"k": (None, 1), "v": (None, 1)}
 """The values of a pair of nested operators; 1 passes the filter, NULL does not."""
 
 SMALLER_DOMAINS: tuple[Domain, ...] = ({"k": (1,), "v": (None, 1)}, {"k": (None, 1), "v": (1,)})
-"""The values of a pair on which z3 gives up over `PAIR_DOMAIN`, those first that say more."""
+"""The values of a pair on which z3 gives up over `PAIR_DOMAIN`; values that show more come first."""
 
 ORDERED = frozenset({Operator.GROUPED_AGGREGATION, Operator.LIMIT})
 """Operators that compare three values: the one that is stored, the one that comes, and the next best."""
@@ -199,7 +200,7 @@ def prove_all(
     workers: int = 1,
     progress: Callable[[Proof], None] = lambda proof: None,
 ) -> tuple[Proof, ...]:
-    """Proves all definitions; the results are in their order.
+    """Proves all definitions; returns the proofs in their order, and tells `progress` each one at once.
 
     Raises CampaignError: a fault is unknown or in no rule, or z3 is not installed.
     """
@@ -225,7 +226,7 @@ def _in_worker(_: Worker, definition: Definition, quick: bool, faults: tuple[str
 
 
 def prove_one(definition: Definition, quick: bool, faults: tuple[str, ...] = ()) -> Proof:
-    """Proves one definition in this process; a world that refutes it is checked on DuckDB."""
+    """Proves one definition in this process; a world that refutes it is checked on DuckDB (`confirmed`)."""
     rules = rules_with(faults)
     effort = EFFORT if definition.inner is None else EFFORT_OF_PAIRS
     domains = (
@@ -248,11 +249,11 @@ def prove_one(definition: Definition, quick: bool, faults: tuple[str, ...] = ())
 
 
 MOST_ORDERS = 24
-"""Orders of the ids of one table's rows that are tried: where rows are equal in an order, ids decide."""
+"""The most orders of the ids of a table's rows that are tried: ids decide where an ORDER BY leaves ties."""
 
 
 def confirmed(definition: Definition, refutation: Refutation, rules: Rules) -> Failure | None:
-    """Returns what the bounded check finds in one world, whatever the order of its ids; None for nothing."""
+    """Returns what the check in small worlds finds in one world, in any order of its ids; None: nothing."""
     world = refutation.world
     changed = [sum(place.changed for place in history) for history in world]
     stored = [sum(place.before is not None for place in history) for history in world]
@@ -267,6 +268,7 @@ def confirmed(definition: Definition, refutation: Refutation, rules: Rules) -> F
 
 
 def _orders(history: TableHistory) -> list[TableHistory]:
+    """Returns a history with its rows in up to `MOST_ORDERS` orders: the place of a row gives its id."""
     found: dict[TableHistory, None] = {}
     for order in permutations(history):
         found[tuple(sorted(order, key=lambda place: place.before is None))] = None
@@ -292,7 +294,7 @@ def of_one_step(definition: Definition, refutation: Refutation) -> Failure:
 
 
 def decision_of(proofs: Sequence[Proof]) -> Decision:
-    """Whether every rule that can be expressed is proved; undecided where one is not, or none is."""
+    """Returns whether every rule that can be expressed is proved; undecided where z3 gave up, or none is."""
     outcomes = {proof.outcome for proof in proofs}
     if Outcome.REFUTED in outcomes:
         return Decision.FAILED

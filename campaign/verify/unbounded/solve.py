@@ -1,4 +1,4 @@
-"""Terms given to z3: whether a formula has a solution, and the least one."""
+"""The solver: whether a formula of `terms` has a solution, by z3, and one solution of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from campaign.errors import CampaignError
 from campaign.verify.unbounded.terms import Term, Truth, below, variables
 
 EFFORT = 100_000_000
-"""How many operations of its own z3 may use for one formula: some 20 s of CPU. More is no answer, no pass."""
+"""How many of its own operations (`rlimit`) z3 may use for a formula: some 20 s of CPU. More is no pass."""
 
 MISSING = "z3 is not installed: pip install 'dvs-harness[proof]'"
 
@@ -29,6 +29,7 @@ class Solver:
     """A solver of z3 under some laws. Every variable is a whole number of at least 0.
 
     `effort`: as `EFFORT`. No clock decides, so that a busy machine gives the same answers as an idle one.
+    `made`: by the number of a term its expression of z3. `names`: the variables so far.
     """
 
     laws: Sequence[Truth]
@@ -44,7 +45,7 @@ class Solver:
         self._assume(self.laws)
 
     def solution(self, formula: Truth) -> Mapping[str, int] | bool:
-        """Returns values for which a formula is true; False: there are none; True: z3 gave up."""
+        """Returns values by variable that make a formula true; False: there are none; True: z3 gave up."""
         self._assume(())
         verdict = self.solver.check(self._formula(formula))
         if verdict == self.z3.unsat:
@@ -84,6 +85,7 @@ class Solver:
         return self.made[term.number]
 
     def _one(self, term: Term) -> Any:
+        """Returns a term in z3, whose arguments are there already."""
         z3 = self.z3
         if term.op == "variable":
             return z3.Int(term.args[0])

@@ -1,7 +1,7 @@
-"""What a rule must keep, as formulas that must have no solution: the invariants 1 to 6 of change sets.
+"""The invariants 1 to 6 of change sets, which a rule must keep, as formulas that must have no solution.
 
-They are stated for one row id at a time. An id that names places stands for each row of these, so a formula
-that has no solution holds for all of them.
+They are stated for one row id at a time. An id that names places stands for each row of these places, so what
+is shown of it holds for all of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,11 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One entry of the contents or of the changes. `kind`: BEFORE, AFTER, INSERT or DELETE."""
+    """One entry of the contents or of the changes, with what its rows are compared by.
+
+    `kind`: BEFORE, AFTER, INSERT or DELETE. `key`: the row id with the compared columns. `premise`: that the
+    places it names have rows. `tables`: the form of the id, and the tables whose rows it names.
+    """
 
     kind: str
     count: Count
@@ -45,7 +49,7 @@ class _Row:
 def violations(
     before: Bag, after: Bag, changes: Bag, columns: Sequence[str], changing: Mapping[str, Truth]
 ) -> Iterator[Violation]:
-    """Yields how a change set may fail to lead from the contents before to those after.
+    """Yields the ways in which a change set may fail to lead from the contents before to those after.
 
     `columns`: those that are compared. `changing`: the places of rows that come, go or change, by name, each
     with the condition that it has no rows.
@@ -85,12 +89,14 @@ def _action(cell: Cell) -> str:
 
 
 def _sum(rows: Sequence[_Row], kind: str, same: Sequence[Truth]) -> Number:
+    """Returns how many rows of a kind there are; `same`: for each entry the condition that it counts."""
     return summed(
         row.count.only(is_same) for row, is_same in zip(rows, same, strict=True) if row.kind == kind
     ).value
 
 
 def _of_ids(rows: Sequence[_Row]) -> Iterator[Violation]:
+    """Yields violations by one row id of some entries: that it is not unique, and of invariants 1 and 3."""
     for one in _different(rows, [row.row_id for row in rows]):
         same = [same_cells(one.row_id[1], row.row_id[1]) for row in rows]
         came, went, stored, now = (_sum(rows, kind, same) for kind in (INSERT, DELETE, BEFORE, AFTER))
@@ -102,7 +108,10 @@ def _of_ids(rows: Sequence[_Row]) -> Iterator[Violation]:
 
 
 def _of_tables(rows: Sequence[_Row]) -> Iterator[Violation]:
-    """Yields how two rows may have one id because rows of two tables have: each table numbers its own."""
+    """Yields violations by rows of two tables that have one id, because each table numbers its own rows.
+
+    Two ids of the same form that name rows of different tables may be equal texts.
+    """
     of_forms: dict[object, dict[tuple[str, ...], list[_Row]]] = {}
     for row in rows:
         form, tables = row.tables
@@ -116,6 +125,7 @@ def _of_tables(rows: Sequence[_Row]) -> Iterator[Violation]:
 
 
 def _of_rows(rows: Sequence[_Row], changing: Mapping[str, Truth], unchanged: Truth) -> Iterator[Violation]:
+    """Yields violations by one row, id and values: of invariants 2 and 6, and of the new contents."""
     for one in _different(rows, [row.key for row in rows]):
         same = [row.key[0] == one.key[0] and same_cells(one.key[1], row.key[1]) for row in rows]
         came, went, stored, now = (_sum(rows, kind, same) for kind in (INSERT, DELETE, BEFORE, AFTER))
@@ -132,7 +142,7 @@ def _violation(check: Check, row: _Row, formula: Truth) -> Iterator[Violation]:
 
 
 def _different(rows: Sequence[_Row], keys: Sequence[Keyed]) -> Iterator[_Row]:
-    """Yields one row for each key, as it is written, and for each kind."""
+    """Yields one entry for each key, as it is written, and for each kind: equal ones give equal formulas."""
     seen = set()
     for row, (form, cells) in zip(rows, keys, strict=True):
         written = (row.kind, form, tuple(_written(cell) for cell in cells))
@@ -148,7 +158,7 @@ def _written(cell: Cell) -> object:
 
 
 def wrong_contents(state: Bag, truth: Bag, columns: Sequence[str]) -> Iterator[Violation]:
-    """Yields how the rows of a query by the rules may differ from those by the meaning of its plan."""
+    """Yields the ways in which the rows of a query by the rules may differ from those that its plan means."""
     rows = []
     for kind, bag in ((BEFORE, state), (AFTER, truth)):
         at = [bag.at(name) for name in columns]

@@ -26,7 +26,7 @@ Domain = Mapping[str, tuple[Value, ...]]
 
 @dataclass(frozen=True, slots=True)
 class SymbolicTable:
-    """A table whose numbers of rows are symbols. `places`: each with its class of rows.
+    """A table whose numbers of rows are symbols. `places`: each with its class of rows, and their number.
 
     Of a table with a primary key nothing is known but its rows at both ends: it may be written anew.
     """
@@ -62,7 +62,7 @@ class SymbolicTable:
         return Bag((*(column.name for column in self.table.columns), ROW_ID), tuple(entries))
 
     def changing(self) -> dict[str, Truth]:
-        """The places of rows that come, go or change, each with the condition that it has no rows.
+        """Returns the places of rows that come, go or change, each with the condition that it has no rows.
 
         Of a table with a primary key it is one condition under its name: both ends have the same rows.
         """
@@ -72,7 +72,7 @@ class SymbolicTable:
         return {c.name: equal(c.rows.value, 0) for place, c in self.places.items() if place.changed}
 
     def unique(self) -> list[Truth]:
-        """What holds of a table with a primary key: at each end one row has a key."""
+        """Returns what holds of a table with a primary key: at each end at most one row has a key."""
         key = [column for column in self.table.columns if column.name in self.table.primary_key]
         return [number <= 1 for ends in self._counts(key) for number in ends] if key else []
 
@@ -88,11 +88,11 @@ class SymbolicTable:
         return [(total(before), total(after)) for before, after in found.values()]
 
     def numbers(self) -> list[Number]:
-        """The symbols."""
+        """Returns the symbols: the number of rows of each place."""
         return [of_place.rows.value for of_place in self.places.values()]
 
     def history(self, values: Mapping[str, int]) -> TableHistory:
-        """Returns the rows of the table where the symbols have values, those that are stored before first."""
+        """Returns the rows of the table where the symbols have values, by name; first those stored before."""
         found: list[Place] = []
         for place, of_place in self.places.items():
             found += [place] * values.get(of_place.name, 0)

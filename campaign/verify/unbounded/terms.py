@@ -1,8 +1,8 @@
-"""Formulas over whole numbers of at least 0: what is not known of a row, as a function of numbers of rows.
+"""Formulas over variables that are whole numbers of at least 0: mostly the numbers of rows of each kind.
 
-A term is made by the functions below, which fold what is known: plain ints and bools stay plain, sums are
-collected by their terms, and a condition is one term in whatever way it was written. Equal terms are one
-object, so `is` compares them. Most of a proof is decided here; `solve` gives the rest to z3.
+A term is made by the functions below, which simplify at once: plain ints and bools stay plain, n + n becomes
+2 * n, and a condition is one term in whatever way it was written. Equal terms are one object, so `is`
+compares them. Most of a proof is decided by that; `solve` gives the rest to z3.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Number = Any
 
 
 class Term:
-    """A formula. `op`: what `args` are put together by; `least`: 0 if it is never below that."""
+    """A formula: an operation `op` on `args`. `number`: its own; `least`: 0 if it is never below 0."""
 
     __slots__ = ("args", "least", "number", "op")
 
@@ -74,31 +74,32 @@ def _term(op: str, *args: Any, least: int | None = None) -> Term:
 
 
 def variable(name: str) -> Number:
-    """Returns a whole number of at least 0 of which nothing else is known."""
+    """Returns the variable of a name: a whole number of at least 0 of which nothing else is known."""
     return _term("variable", name, least=0)
 
 
 def quotient(left: Number, right: Number) -> Number:
-    """Returns a quotient, of which nothing is known but that equal numbers have equal ones."""
+    """Returns a quotient, of which nothing is known but that equal numbers have equal quotients."""
     return _term("quotient", left, right)
 
 
 def known(value: Any) -> bool:
-    """Returns whether a value is plain Python, no term."""
+    """Returns whether a value is a plain one of Python, and no term."""
     return not isinstance(value, Term)
 
 
 def both(*conditions: Truth) -> Truth:
-    """Returns the conjunction."""
+    """Returns the conjunction of some conditions."""
     return _joined("and", conditions, False)
 
 
 def either(conditions: Iterable[Truth]) -> Truth:
-    """Returns the disjunction."""
+    """Returns the disjunction of some conditions."""
     return _joined("or", conditions, True)
 
 
 def _joined(op: str, conditions: Iterable[Truth], decides: bool) -> Truth:
+    """Returns a conjunction or disjunction; `decides`: the truth that decides it, if one condition has it."""
     parts: dict[int, Term] = {}
     for condition in conditions:
         if condition is decides:
@@ -116,7 +117,7 @@ def _joined(op: str, conditions: Iterable[Truth], decides: bool) -> Truth:
 
 
 def negated(condition: Truth) -> Truth:
-    """Returns the negation."""
+    """Returns the negation of a condition."""
     if isinstance(condition, bool):
         return not condition
     if condition.op == "not":
@@ -145,6 +146,7 @@ def if_(condition: Truth, then: Any, other: Any) -> Any:
 
 
 TRUTHS = frozenset({"and", "or", "not", "at least 0", "is 0"})
+"""The operations whose terms are true or false."""
 
 
 def _is_truth(value: Any) -> bool:
@@ -156,7 +158,7 @@ def _never_below_0(value: Number) -> bool:
 
 
 def total(numbers: Iterable[Number]) -> Number:
-    """Returns the sum."""
+    """Returns the sum of some numbers."""
     plain = 0
     parts: dict[int, tuple[Term, int]] = {}
     for number in numbers:
@@ -172,7 +174,7 @@ def total(numbers: Iterable[Number]) -> Number:
 
 
 Linear = tuple[int, tuple[tuple[Term, int], ...]]
-"""A plain number, and terms with how often each is added."""
+"""A sum as a plain number, and terms with how often each is added."""
 
 
 def _linear(number: Term) -> Linear:
@@ -192,6 +194,7 @@ def _sum(plain: int, terms: tuple[tuple[Term, int], ...]) -> Number:
 
 
 def scaled(number: Number, by: int) -> Number:
+    """Returns a number times a plain one."""
     if not isinstance(number, Term):
         return number * by
     plain, terms = _linear(number)
@@ -199,7 +202,7 @@ def scaled(number: Number, by: int) -> Number:
 
 
 def product(left: Number, right: Number) -> Number:
-    """Returns the product."""
+    """Returns the product of two numbers."""
     if not isinstance(left, Term):
         return right * left if not isinstance(right, Term) else scaled(right, left)
     if not isinstance(right, Term):
@@ -229,6 +232,7 @@ def equal(left: Any, right: Any) -> Truth:
         return left == right
     if _is_truth(left) or _is_truth(right):
         return if_(left, right, negated(right))
+    # One of x - y = 0 and y - x = 0 is written for both, so that the condition is one term.
     difference = left - right
     if not isinstance(difference, Term):
         return difference == 0
@@ -242,12 +246,12 @@ def equal(left: Any, right: Any) -> Truth:
 
 
 def less(left: Number, right: Number) -> Number:
-    """Returns the lesser number."""
+    """Returns the lesser one of two numbers."""
     return if_(left <= right, left, right)
 
 
 def greater(left: Number, right: Number) -> Number:
-    """Returns the greater number."""
+    """Returns the greater one of two numbers."""
     return if_(left >= right, left, right)
 
 
@@ -268,6 +272,6 @@ def variables(terms: Iterable[Any]) -> set[str]:
 
 
 def below(term: Term) -> list[Term]:
-    """Returns the terms that a term is made of."""
+    """Returns the terms that are the arguments of a term."""
     args = [part for part, _ in term.args[1]] if term.op == "sum" else term.args
     return [arg for arg in args if isinstance(arg, Term)]

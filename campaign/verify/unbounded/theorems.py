@@ -31,7 +31,7 @@ PROOF = EFFORT // 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The relations of a history, as functions that give formulas.
+    """The relations of a history, as functions that return formulas of z3 for versions v and transactions t.
 
     `source(v, s)`: v derives from s. `behind(v, b)`: b is a base version from which v derives at any depth.
     `following(v, w)`: w is the next version after v. `read(t, v)`: t is committed and reads v, also by a
@@ -63,7 +63,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Laws of histories, each with a name, from which a formula follows."""
+    """A claim: from laws of histories, each with a name, a formula follows."""
 
     name: str
     laws: Mapping[str, Formula]
@@ -72,7 +72,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What z3 says of a claim: proved, refuted, or unknown."""
+    """The verdict of z3 on a claim. `seconds`: CPU time."""
 
     claim: str
     outcome: Outcome
@@ -110,11 +110,11 @@ class Theory:
         )
 
     def constants(self, text: str, sort: Formula = None) -> Sequence[Formula]:
-        """Returns constants; versions if no sort is given."""
+        """Returns constants with the names in a text; they are versions if no sort is given."""
         return [self.z3.Const(name, self.version if sort is None else sort) for name in text.split()]
 
     def unfolded(self, h: Parts, v: Formula, b: Formula) -> Formula:
-        """Whether b is behind v by its definition: a source of v, or behind one."""
+        """Returns whether b is behind v by the definition: a base version, a source of v or behind one."""
         z3, (s,) = self.z3, self.constants("s")
         one = z3.Exists([s], z3.And(h.source(v, s), z3.Or(s == b, h.behind(s, b))))
         return z3.And(z3.Not(h.derived(b)), one)
@@ -183,7 +183,7 @@ class Theory:
         there: Callable[[Formula], Formula] = lambda v: v,
         back: Callable[[Formula], Formula] = lambda v: v,
     ) -> Iterator[Claim]:
-        """Yields that two histories have the same dependencies: the versions of each give one in the other.
+        """Yields the claims that two histories have the same dependencies, each by the versions that show it.
 
         `there`, `back`: the version of the other history that stands for a version.
         """
@@ -198,7 +198,7 @@ class Theory:
             yield Claim(f"{title}: no {kind} is new", laws, found)
 
     def theorem_1(self) -> Iterator[Claim]:
-        """A derivation z moves to the transaction t, and is called y there."""
+        """Yields the claims of theorem 1: a derivation z moves to a transaction t, and is called y there."""
         z3, h, any_ = self.z3, self.history, self.arbitrary("'")
         (z, y, v, s, b), (t, k) = self.constants("z y v s b"), self.constants("t k", self.txn)
 
@@ -237,11 +237,11 @@ class Theory:
         same = moved.behind(there(v), b) == h.behind(v, b)
         yield Claim("theorem 1: the same is behind a version, if it is so for its sources", step, same)
         all_same = z3.ForAll([v, b], z3.Implies(v != y, moved.behind(there(v), b) == h.behind(v, b)))
-        known = {**laws, "the same is behind each version": all_same, **new_laws}
-        yield from self.kept("theorem 1", h, moved, known, there, back)
+        for_all = {**laws, "the same is behind each version": all_same, **new_laws}
+        yield from self.kept("theorem 1", h, moved, for_all, there, back)
 
     def moved_past_events(self) -> Iterator[Claim]:
-        """Derivations take place at other times; what was written, read and committed stays where it was."""
+        """Yields the claims that no dependency changes if derivations alone take place at other times."""
         z3, h, other, (v,) = self.z3, self.history, self.arbitrary("'"), self.constants("v")
         later = Parts(**{**_fields(h), "made": other.made})
         laws = {
@@ -253,9 +253,9 @@ class Theory:
         yield from self.kept("a derivation moved past any event", h, later, laws)
 
     def corollary_2(self) -> Iterator[Claim]:
-        """An encapsulated derivation z of the transaction t is left out, with its reads.
+        """Yields the claims of corollary 2: an encapsulated derivation z of the transaction t is left out.
 
-        What derives from it derives from its sources instead.
+        Its reads go with it. What derives from it derives from its sources instead.
         """
         z3, h, any_ = self.z3, self.history, self.arbitrary("'")
         (z, v, s, b), (t, k) = self.constants("z v s b"), self.constants("t k", self.txn)
@@ -290,11 +290,11 @@ class Theory:
         same = less.behind(v, b) == h.behind(v, b)
         yield Claim("corollary 2: the same is behind a version, if it is so for older ones", step, same)
         all_same = z3.ForAll([v, b], z3.Implies(v != z, less.behind(v, b) == h.behind(v, b)))
-        known = {**laws, **new_laws, "the same is behind each version": all_same}
-        yield from self.kept("corollary 2", h, less, known)
+        for_all = {**laws, **new_laws, "the same is behind each version": all_same}
+        yield from self.kept("corollary 2", h, less, for_all)
 
     def encoding(self) -> Iterator[Claim]:
-        """The vertices of the DSG: what a vertex of a derived version is connected with, by its sources'."""
+        """Yields the claims on the vertices of derived versions in the DSG, given those of their sources."""
         z3, h = self.z3, self.history
         (v, s, b, n), (t,) = self.constants("v s b n"), self.constants("t", self.txn)
         laws = self.laws(h)
@@ -326,7 +326,7 @@ class Theory:
             yield Claim(f"{title} nothing else", step, z3.Implies(vertex(v, t), due(v, t)))
 
     def carried(self) -> Iterator[Claim]:
-        """The transactions that the encoding carries along a version, and so what a reader has of its own."""
+        """Yields the claims on the transactions that the encoding carries along a version (`carried`)."""
         z3, h = self.z3, self.history
         (v, s, b), (t, k) = self.constants("v s b"), self.constants("t k", self.txn)
         laws = self.laws(h)
@@ -349,7 +349,7 @@ class Theory:
         premise = z3.And(h.behind(v, b), h.made(v) < h.ended(h.by(b)))
         claim = z3.Implies(premise, carried(v, h.by(b)))
         yield Claim("`carried` names all whose own versions are behind one while they last", step, claim)
-        known = {
+        for_all = {
             **laws,
             "all are carried": z3.ForAll(
                 [v, b],
@@ -358,7 +358,7 @@ class Theory:
         }
         not_own = z3.Implies(z3.And(h.read(k, v), z3.Not(carried(v, k)), h.behind(v, b)), h.by(b) != k)
         yield Claim(
-            "a reader that is not carried has nothing of its own behind a read version", known, not_own
+            "a reader that is not carried has nothing of its own behind a read version", for_all, not_own
         )
 
     def claims(self) -> Iterator[Claim]:
@@ -390,33 +390,33 @@ class Theory:
         return Shown(claim.name, outcome, time.process_time() - start)
 
     def model_of(self, formulas: Sequence[Formula], size: int) -> bool:
-        """Whether formulas have a model of so many versions, transactions and objects.
+        """Returns whether formulas have a model of so many versions, transactions and objects.
 
         "For all" is then a conjunction over these elements, and "there is" a disjunction: z3 has nothing to
         guess. For a model of any size it guesses, and takes a tenth of a second, or two minutes.
         """
-        z3, known = self.z3, dict[int, tuple[Formula, Formula]]()
+        z3, unfolded_terms = self.z3, dict[int, tuple[Formula, Formula]]()
         sorts = (self.version, self.txn, self.named)
         elements = {
             sort.name(): self.constants(" ".join(f"{sort}{n}" for n in range(size)), sort) for sort in sorts
         }
 
         def unfolded(term: Formula) -> Formula:
-            if term.get_id() in known:
-                return known[term.get_id()][1]
+            if term.get_id() in unfolded_terms:
+                return unfolded_terms[term.get_id()][1]
             if z3.is_quantifier(term):
                 each = [elements[term.var_sort(n).name()] for n in reversed(range(term.num_vars()))]
                 parts = [unfolded(z3.substitute_vars(term.body(), *some)) for some in product(*each)]
-                made = z3.And(parts) if term.is_forall() else z3.Or(parts)
+                result = z3.And(parts) if term.is_forall() else z3.Or(parts)
             elif term.num_args():
-                made = term.decl()(*map(unfolded, term.children()))
+                result = term.decl()(*map(unfolded, term.children()))
             else:
-                made = term
-            if made.sort().name() in elements:
-                solver.add(z3.Or([made == element for element in elements[made.sort().name()]]))
+                result = term
+            if result.sort().name() in elements:
+                solver.add(z3.Or([result == element for element in elements[result.sort().name()]]))
             # With the term itself: z3 gives the number of a term that is no longer used to another one.
-            known[term.get_id()] = term, made
-            return made
+            unfolded_terms[term.get_id()] = term, result
+            return result
 
         solver = z3.SolverFor("QF_UFLIA")
         solver.set("rlimit", EFFORT)
@@ -438,7 +438,7 @@ def show_all(progress: Callable[[Shown], None] = lambda shown: None) -> Sequence
 
 
 def decision_of_theorems(shown: Sequence[Shown]) -> Decision:
-    """Whether every claim is proved; undecided where z3 gave up on one, or nothing was claimed."""
+    """Returns whether every claim is proved; undecided where z3 gave up on one, or nothing was claimed."""
     outcomes = {each.outcome for each in shown}
     if Outcome.REFUTED in outcomes:
         return Decision.FAILED

@@ -1,4 +1,7 @@
-"""Every planted fault of rules against the proofs and the enumeration: what refutes it, and what does not."""
+"""`dvs verify rules --each-fault`: which planted faults of rules the proofs and the enumeration refute.
+
+This tests the tests: a proof that no fault could break would prove nothing.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +34,11 @@ from workload.outcomes.decision import Decision
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """What refutes a planted fault.
+    """The result for a planted fault.
 
     `refuted`: the proof that refutes it, if one does. `enumerated`: the definition whose enumeration refutes
     it, if one does. `forms`: how many forms have other plans with the fault. `open`: those of them for which
-    the proof has no answer.
+    the proof has no answer, by name, with the reason.
     """
 
     fault: str
@@ -46,7 +49,7 @@ class Tried:
 
 
 class RefutedBy(Enum):
-    """What refutes a planted fault."""
+    """What refutes a planted fault; the values are printed."""
 
     BOTH = "refuted by the proof and by the enumeration"
     PROOF = "refuted by the proof alone"
@@ -79,7 +82,7 @@ def faults_of_rules() -> tuple[str, ...]:
 def try_all(
     faults: Sequence[str], *, workers: int, progress: Callable[[Tried], None] = lambda tried: None
 ) -> tuple[Tried, ...]:
-    """Tries each fault; the results are in the order of the faults."""
+    """Tries each fault, and returns the results in the order of the faults."""
     results: dict[str, Tried] = {}
     if workers == 1:
         for fault in faults:
@@ -130,18 +133,18 @@ def _enumerated(fault: str, definitions: Iterable[Definition]) -> str:
 
 
 def changes_plans(fault: str, definition: Definition) -> bool:
-    """Whether some plan of a definition is another one with a fault; also where there are none."""
-    if definition.name not in _sound:
-        _sound[definition.name] = _written(definition, RULES)
-    return _written(definition, rules_with((fault,))) != _sound[definition.name]
+    """Returns whether some plan of a definition is another one with a fault, or the engine refuses it."""
+    if definition.name not in _plans_without_fault:
+        _plans_without_fault[definition.name] = _written(definition, RULES)
+    return _written(definition, rules_with((fault,))) != _plans_without_fault[definition.name]
 
 
-_sound: dict[str, Sequence[str]] = {}
-"""The plans of definitions without a fault, by their names, which this process has made."""
+_plans_without_fault: dict[str, Sequence[str]] = {}
+"""By name of a definition its plans without a fault, as texts, made once in a process."""
 
 
 def _written(definition: Definition, rules: Rules) -> Sequence[str]:
-    """Returns the plans of all roads as texts: nodes compare by identity."""
+    """Returns the plans of all roads as texts, to compare them: nodes compare by identity."""
     try:
         return [render(plan, DUCKDB).text() for plan in _plans(definition, rules)]
     except DynamicTablesError as error:
@@ -149,28 +152,29 @@ def _written(definition: Definition, rules: Rules) -> Sequence[str]:
 
 
 def _plans(definition: Definition, rules: Rules) -> Iterator[Plan]:
+    """Yields every plan by which a refresh of a definition may compute something."""
     bound, plans = bound_query(definition.query, definition.tables, rules), Plans(rules)
     for table in definition.tables:
-        known = declared((table,))[table.name]
-        assert isinstance(known, BaseTable)
-        yield rules.capture(table.name, known.columns)
+        base = declared((table,))[table.name]
+        assert isinstance(base, BaseTable)
+        yield rules.capture(table.name, base.columns)
         if table.primary_key:
             for at in At:
-                yield rules.keyed(table.name, at, known.columns, table.primary_key, rules.row_ids)
+                yield rules.keyed(table.name, at, base.columns, table.primary_key, rules.row_ids)
     yield plans.initial(bound, True)
     yield plans.changes(bound)
     yield change_plan(bound, registered(rules))
-    kept = plans.stored_groups(bound)
-    if kept is not None:
+    grouping = plans.stored_groups(bound)
+    if grouping is not None:
         yield plans.state(bound)
-        yield plans.fresh_state(kept)
-        yield plans.net(kept)
-        yield plans.groups(kept)
-        yield plans.group_parts(kept)
+        yield plans.fresh_state(grouping)
+        yield plans.net(grouping)
+        yield plans.groups(grouping)
+        yield plans.group_parts(grouping)
         for again in (False, True):
-            yield plans.group_changes(kept, again=again)
+            yield plans.group_changes(grouping, again=again)
 
 
 def decision_of_tried(tried: Sequence[Tried]) -> Decision:
-    """Whether the proofs can fail: undecided where they refute no fault."""
+    """Returns whether the proofs can fail: undecided where they refute no fault."""
     return Decision.PASSED if any(each.refuted for each in tried) else Decision.UNDECIDED

@@ -1,4 +1,4 @@
-"""Simplifies terms where more is known: that a condition holds, or the value of every variable."""
+"""The simplification of terms where more is known: that a condition holds, or the value of every variable."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from campaign.verify.unbounded import terms
 
 
 def given(condition: terms.Truth, term: Any) -> Any:
-    """Returns a term as it is where a condition holds: with the condition in it replaced by True."""
+    """Returns a term as it is where a condition holds: with the parts of the condition in it made True."""
     if not isinstance(condition, terms.Term) or not isinstance(term, terms.Term):
         return term
     done: dict[int, Any] = {}
@@ -56,11 +56,11 @@ def _rebuilt(term: terms.Term, of: Callable[[Any], Any]) -> Any:
 
 
 QUOTIENTS = 1_000_003
-"""Tells quotients of small numbers apart, where terms get values."""
+"""Makes quotients of different small numbers different values: nothing else is known of a quotient."""
 
 
 def value_of(term: Any, values: Mapping[str, int]) -> Any:
-    """Returns the value of a term where every variable has a value; those without one are 0."""
+    """Returns the value of a term where its variables have values, by name; a variable without one is 0."""
     done: dict[int, Any] = {}
 
     def of(one: Any) -> Any:
