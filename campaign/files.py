@@ -9,11 +9,10 @@ from pathlib import Path
 from campaign.errors import CampaignError
 
 NUMBERS = count()
-"""Make the names of temporary files differ between the threads of this process."""
-
+"""Numbers for the names of temporary files, so that the threads of this process use different ones."""
 
 STREAMS = frozenset({"/dev/stdout", "/dev/stderr"})
-"""Names of what the shell has opened for this process; they may lead to regular files."""
+"""The streams that the shell has opened for this process; they may lead to regular files."""
 
 
 def make_folder(path: Path) -> None:
@@ -30,10 +29,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Writes a file, and its folders, whole or not at all. Raises CampaignError naming the path.
+    """Writes a file whole or not at all, and makes its folders. Raises CampaignError naming the path.
 
-    What is no regular file, such as /dev/stdout or a pipe, is written to and never replaced. Of a link, the
-    file that it leads to is replaced.
+    A path that is no regular file, such as /dev/stdout or a pipe, is written to and never replaced. If it is
+    a link, the file that it leads to is replaced.
     """
     try:
         if str(path) in STREAMS or (path.exists() and not path.is_file()):

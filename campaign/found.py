@@ -44,7 +44,9 @@ class Standing(Enum):
 class FoundBug:
     """A bug. `first`: the scenario that found it first, or "by hand". `checked`: who says what is right.
 
-    `upstream`: the engine's issue about it, where one is known. `fixed`: the version that has it no more.
+    `what`: what is wrong, in a sentence. `seen`, `expected`: what the program prints. `version`: the one in
+    which it was found. `upstream`: the engine's issue about it, where one is known. `fixed`: the version
+    that has it no more.
     """
 
     engine: str
@@ -68,7 +70,7 @@ class FoundBug:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineRun:
-    """What was run on an engine. `failed`: scenarios with wrong rows or a failure; `not_judged`: refused."""
+    """A campaign on an engine. `failed`: scenarios with wrong rows or a failure; `not_judged`: refused."""
 
     version: str
     profile: str
@@ -118,34 +120,36 @@ class FoundEngine:
 
 
 def modules() -> Path:
-    """The folder of the npm packages of engines. Raises EngineError where they cannot be used."""
+    """Returns the folder of the engines' npm packages. Raises EngineError where they cannot be used."""
     return needed(os.environ).folder / "node_modules"
 
 
 def read_found(folder: Path) -> tuple[FoundEngine, ...]:
-    """The engines in a folder, by name. Raises CampaignError, naming the file, for what cannot be read."""
+    """Returns the engines in a folder, in order of their names. Raises CampaignError naming a wrong file."""
     if not folder.is_dir():
         raise CampaignError(f"{folder}: there is no such folder; run this in the project's folder")
     engines = []
     for head in sorted(folder.glob("*/engine.toml")):
         about = _table(head)
-        runs = tuple(_made(EngineRun, head, **run) for run in about.pop("runs", ()))
+        runs = tuple(_record(EngineRun, head, **run) for run in about.pop("runs", ()))
         bugs = tuple(_bug(file, head.parent.name) for file in sorted(head.parent.glob("*/found.toml")))
-        engines.append(_made(FoundEngine, head, key=head.parent.name, bugs=bugs, runs=runs, **about))
+        engines.append(_record(FoundEngine, head, key=head.parent.name, bugs=bugs, runs=runs, **about))
     if not any(engine.bugs for engine in engines):
         raise CampaignError(f"{folder}: there is no bug in this folder; bugs lie in ENGINE/BUG/found.toml")
     return tuple(engines)
 
 
 def _bug(file: Path, engine: str) -> FoundBug:
+    """Returns the bug in a file `found.toml`. Raises CampaignError."""
     about = {key: value for key, value in _table(file).items() if key != "date"}
-    return _made(FoundBug, file, engine=engine, name=file.parent.name, folder=file.parent, **about)
+    return _record(FoundBug, file, engine=engine, name=file.parent.name, folder=file.parent, **about)
 
 
 Made = TypeVar("Made", FoundBug, FoundEngine, EngineRun)
 
 
-def _made(of: type[Made], file: Path, **values: Any) -> Made:
+def _record(of: type[Made], file: Path, **values: Any) -> Made:
+    """Returns the values of a file as a dataclass. Raises CampaignError: one is missing, or is no field."""
     try:
         return of(**values)
     except TypeError as error:
@@ -153,6 +157,7 @@ def _made(of: type[Made], file: Path, **values: Any) -> Made:
 
 
 def _table(file: Path) -> dict[str, Any]:
+    """Returns the contents of a TOML file. Raises CampaignError."""
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -161,7 +166,7 @@ def _table(file: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ProgramRun:
-    """What the program of a bug did. `told`: what it printed, or why it said nothing."""
+    """What the program of a bug did. `told`: what it printed, or why it gave no answer."""
 
     bug: FoundBug
     standing: Standing
@@ -169,11 +174,12 @@ class ProgramRun:
 
 
 def check_found(bugs: Sequence[FoundBug], python: str = sys.executable) -> Iterator[ProgramRun]:
-    """Runs the program of each bug in a process of its own."""
+    """Yields what the program of each bug does, which runs in a process of its own."""
     return (_run(bug, python) for bug in bugs)
 
 
 def _run(bug: FoundBug, python: str) -> ProgramRun:
+    """Runs a program and compares its lines `seen` and `expected`; where they are equal, the bug is fixed."""
     try:
         command, environment = [python, str(bug.program)], dict(os.environ)
         if bug.program.suffix == ".cjs":
@@ -204,7 +210,7 @@ def _run(bug: FoundBug, python: str) -> ProgramRun:
 
 
 def page(engines: Sequence[FoundEngine]) -> str:
-    """The page docs/found-bugs.md: for each engine a table of its bugs."""
+    """Returns the page docs/found-bugs.md: for each engine a table of its bugs."""
     with_bugs = [engine for engine in engines if engine.bugs]
     count = sum(len(engine.bugs) for engine in with_bugs)
     parts = [HEAD.format(bugs=count, engines=", ".join(engine.name for engine in with_bugs))]
@@ -242,7 +248,7 @@ says what was run.
 
 
 def matrix(engines: Sequence[FoundEngine]) -> str:
-    """The page docs/engines.md: each engine that scenarios run on, with what was run and found."""
+    """Returns the page docs/engines.md: each engine that scenarios run on, with its limits and its runs."""
     parts = [MATRIX]
     for engine in engines:
         if not engine.adapter:

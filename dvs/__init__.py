@@ -3,7 +3,7 @@
 To test an engine: `Adapter`, `Capabilities`, `AdapterConformance`, `assert_delayed_view_semantics`.
 To run campaigns and audits: `run_campaign`, `CampaignOptions`, `run_verdict`, `audit`.
 To judge transaction histories: `read_history`, `history`, `judge`, `CheckOptions`; and `dvs.testing`.
-docs/python.md shows both.
+docs/python.md shows how.
 
 A name is loaded when it is first used, so `import dvs` alone loads no library.
 """
@@ -156,14 +156,14 @@ __all__ = [
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Returns a public name, loading its module.
+        """Returns what a public name stands for, and loads its module first.
 
         Raises ImportError where a folder of the user's project hides a package of this distribution.
         """
         for module, names in MODULES.items():
             if name in names:
                 package = module.partition(".")[0]
-                # What judges histories imports no other package, so that no other one matters.
+                # `dvs_model` imports no other package, so a folder that hides another one does no harm.
                 ensure_packages([package] if package == "dvs_model" else PACKAGES)
                 return getattr(importlib.import_module(module), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -34,7 +34,7 @@ HOME = Path(__file__).resolve().parent.parent
 def ensure_packages(packages: Iterable[str] = PACKAGES) -> None:
     """Raises ImportError, in one line with the remedy, unless every package is the one beside `dvs`.
 
-    `packages`: those that are about to be imported. Histories need `dvs_model` alone.
+    `packages`: the names that are about to be imported. To judge histories, `dvs_model` alone is.
     """
     places = {name: place_of(name) for name in packages}
     if missing := [name for name, place in places.items() if place is None]:

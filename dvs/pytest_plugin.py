@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """With pytest-xdist, turns a test with random scenarios into one test for each worker."""
+    """Turns a test with random scenarios into one test, with a share of them, for each worker of xdist."""
     if FIXTURE not in metafunc.fixturenames:
         return
     workers = int(getattr(metafunc.config, "workerinput", {}).get("workercount", 1))
@@ -82,7 +82,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
 
 @pytest.fixture
 def dvs_scenarios(request: pytest.FixtureRequest) -> Iterator[Scenario]:
-    """Random scenarios until the time of `--dvs-budget` is up, or as the marker `dvs` says."""
+    """Returns random scenarios until the time of `--dvs-budget` is up, or as the marker `dvs` says."""
     _ensure_packages()
     from campaign.pytest_plugin.scenarios import marked_scenarios
 

@@ -18,7 +18,7 @@ __all__ = ["assert_dbt_models", "assert_isolation"]
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when it is asked for: histories need none of it."""
+    """Returns `assert_dbt_models`, and imports it only now: tests of histories need `dvs_model` alone."""
     if name != "assert_dbt_models":
         raise AttributeError(f"module 'dvs.testing' has no attribute {name!r}")
     ensure_packages(["campaign"])

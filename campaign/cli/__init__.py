@@ -75,11 +75,11 @@ class LazyGroup(click.Group):
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the commands, in the order of the table."""
+        """Returns the names of the commands, in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a name, imported; None where there is no such command."""
+        """Imports and returns the command of a name; None where there is no such command."""
         if cmd_name not in COMMANDS:
             return None
         module, _ = COMMANDS[cmd_name]
@@ -115,7 +115,7 @@ class LazyGroup(click.Group):
 
 
 def is_domain_error(error: BaseException) -> bool:
-    """Whether an error is shown to the user as one line."""
+    """Tells whether an error is shown to the user as one line."""
     return any(f"{base.__module__}.{base.__qualname__}" in DOMAIN_ERRORS for base in type(error).__mro__)
 
 

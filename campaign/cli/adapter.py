@@ -99,6 +99,7 @@ LIKE = {
 """The kinds of engines, with what stands in the skeleton for each."""
 
 KINDS = re.compile("|".join(("MODULE", "LIBRARY", "DIALECT", "OPTIONS", r"\bNAME\b", "(?<=Test)NAME")))
+"""The words of the two texts that are replaced."""
 
 
 @click.group()
@@ -182,5 +183,5 @@ def check(name: str, scenarios: int) -> ExitCode:
 
 
 def spoken(test: str) -> str:
-    """The name of a test in words."""
+    """Returns the name of a test in words."""
     return test.removeprefix("test_").replace("_", " ")

@@ -57,6 +57,7 @@ def command(
 
 
 def _print(found: Audit) -> None:
+    """Prints the verdicts as a table, then the facts and the rows that differ."""
     rows = [(each.name, each.verdict.value, _time(each.timestamp), f"{each.rows:,}") for each in found.tables]
     print_table("", ["dynamic table", "verdict", "data timestamp", "rows"], rows)
     for each in found.tables:
@@ -77,10 +78,12 @@ def _print(found: Audit) -> None:
 
 
 def _row(table: AuditedTable, row: tuple[object, ...]) -> str:
+    """Returns a row as text: `a = 1, b = NULL`."""
     return ", ".join(f"{name} = {_cell(value)}" for name, value in zip(table.columns, row, strict=True))
 
 
 def _cell(value: object) -> str:
+    """Returns a value as text of at most `CELL` characters."""
     text = "NULL" if value is None else str(value)
     return text if len(text) <= CELL else text[: CELL - 3] + "..."
 
@@ -90,6 +93,7 @@ def _time(timestamp: int | None) -> str:
 
 
 def _document(found: Audit) -> AuditDocument:
+    """Returns the audit as JSON data, for `--json` and for the page."""
     return {
         "folder": found.folder,
         "verdict": found.verdict.value,

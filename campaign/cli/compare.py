@@ -168,7 +168,7 @@ class Comparison:
             self.interrupted = True
 
     def add(self, compared: Compared) -> None:
-        """Adds one scenario."""
+        """Adds the comparison of one scenario."""
         self.scenarios += 1
         self.refreshes += compared.refreshes
         self.other_actions += compared.other_actions
@@ -178,13 +178,13 @@ class Comparison:
 
 
 def random_scenarios(profile: Profile, seed: int, first: int, number: int | None) -> Iterator[Scenario]:
-    """Random scenarios from index `first` on; without end where `number` is None."""
+    """Yields random scenarios from index `first` on; without end where `number` is None."""
     for index in count(first) if number is None else range(first, first + number):
         yield scenario_at(seed, profile, index)
 
 
 def stored_scenarios(paths: Sequence[Path], limits: Limits) -> list[Scenario]:
-    """The scenarios of files and folders, cut to the limits of the engines.
+    """Returns the scenarios of files and folders, cut to the limits of the engines.
 
     Raises CampaignError naming a file that is no scenario, without any of its text.
     """
@@ -192,14 +192,14 @@ def stored_scenarios(paths: Sequence[Path], limits: Limits) -> list[Scenario]:
 
 
 def scenario_files(paths: Sequence[Path]) -> Iterator[Path]:
-    """The files of paths: of a folder that is no failure folder, all scenario files below it."""
+    """Yields the paths, but for a folder that is no failure folder all scenario files below it."""
     for path in paths:
         is_tree = path.is_dir() and not (path / SCENARIO_FILE).is_file()
         yield from sorted(path.glob("**/*.json")) if is_tree else [path]
 
 
 def stored_scenario(file: Path, limits: Limits) -> Scenario:
-    """The scenario of a file, cut to the limits. Raises CampaignError without any text of the file."""
+    """Returns a file's scenario, cut to the limits. Raises CampaignError without any text of the file."""
     try:
         scenario = read_scenario(file)
         if limits != NO_LIMITS:
@@ -234,7 +234,7 @@ def show(comparison: Comparison) -> None:
 
 
 def lines_of(each: Disagreement) -> Iterator[str]:
-    """A disagreement as lines: the refresh, the kind, and the first rows as hashes."""
+    """Yields a disagreement as lines: the refresh, the kind, and the first rows as hashes."""
     yield f"\n{each.scenario}, step {each.step}: {each.table} at {each.timestamp}: {each.kind}"
     if each.columns:
         yield f"  {each.rows_a} rows on A, {each.rows_b} on B; columns: {', '.join(each.columns)}"

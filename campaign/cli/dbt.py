@@ -147,6 +147,7 @@ def _write(out: Path, result: DbtDocument, profile: Mapping[str, Any]) -> dict[t
 
 
 def _print(result: DbtDocument, folders: Mapping[tuple[str, str], str]) -> None:
+    """Prints tables of models by kinds of change, then what each model needs and what is wrong with it."""
     from reports.dbt import cell_text, heading, headline, wrong_lines
 
     models = [*result["models"].items()]

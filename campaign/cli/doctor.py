@@ -15,7 +15,7 @@ from campaign.exit_codes import ExitCode
 
 @dataclass(frozen=True, slots=True)
 class Doctor:
-    """What `dvs doctor --json` prints. `ok`: all works but for what only some users need."""
+    """What `dvs doctor --json` prints. `ok`: all works, apart from parts that only some users need."""
 
     ok: bool
     checks: Sequence[SetupCheck]

@@ -97,9 +97,10 @@ def show_definitions(path: str, by_spark: bool, as_json: bool) -> ExitCode:
 
 
 def _type_by_spark(problems: list[str], expression: str, columns: Columns) -> Type | None:
-    """The type of an expression by Spark, which is started when it is first asked.
+    """Returns the type of an expression by Spark, which is started when it is first asked.
 
-    None where it is not installed or does not start, which is added to `problems`: the rest is explained.
+    None where Spark is not installed or does not start. The reason is added to `problems`, and Spark is not
+    asked again.
     """
     if problems:
         return None
@@ -119,10 +120,11 @@ WHOLE = frozenset({"window", "limit"})
 GROUPED = frozenset(
     {"grouped aggregation", "distinct", "semi join", "anti join", "left join", "right join", "full join"}
 )
+"""A change below an operator of `WHOLE` costs a whole partition, below one of `GROUPED` a group or key."""
 
 
 def cost(explanation: Explanation) -> str:
-    """What the work of a refresh grows with, in words: the class of the costliest operator."""
+    """Returns in words what the work of a refresh grows with, by the costliest operator."""
     used = {*explanation.operators}
     if not explanation.incremental:
         return "all rows"
@@ -132,14 +134,14 @@ def cost(explanation: Explanation) -> str:
 
 
 def as_object(explanation: Explanation) -> ExplanationDocument:
-    """The explanation as JSON data."""
+    """Returns the explanation as JSON data."""
     columns = [{"name": name, "type": str(type_)} for name, type_ in explanation.columns]
     document = {**asdict(explanation), "columns": columns, "operators": explanation.operators}
     return cast("ExplanationDocument", document)
 
 
 def as_lines(explanation: Explanation, dialect: str) -> Iterator[str]:
-    """The explanation as lines of text."""
+    """Yields the explanation as lines of text."""
     yield f"incremental: {str(explanation.incremental).lower()}"
     if explanation.reason is not None:
         yield f"reason: {explanation.reason}"
@@ -161,7 +163,7 @@ def as_lines(explanation: Explanation, dialect: str) -> Iterator[str]:
 
 
 def tree_lines(tree: PlanTree, depth: int) -> Iterator[str]:
-    """An operator, its row ids, and the operators below it, indented by depth."""
+    """Yields lines for an operator, its row ids, and the operators below it, indented by depth."""
     indent = "  " * depth
     yield f"{indent}{tree.operator}{': ' if tree.detail else ''}{tree.detail}"
     for expression in tree.row_id:

@@ -156,7 +156,7 @@ def print_summary(summary: RunSummary, out: Path) -> None:
 
 
 def refusal_row(refusal: Refusal) -> tuple[str, str, str]:
-    """A row of the table of refusals: how many scenarios, the message, and the limit that excludes them."""
+    """Returns a row of the table of refusals: number of scenarios, message, the limit that excludes them."""
     return str(len(refusal.indices)), refusal.message[:LONGEST_MESSAGE], refusal.limit
 
 
@@ -165,6 +165,8 @@ LONGEST_MESSAGE = 100
 
 
 def _figures(summary: RunSummary) -> Iterator[tuple[str, str | Text]]:
+    """Yields the rows of the summary's table: a name and its figure."""
+
     def per_second(count: int) -> float:
         return count / summary.seconds if summary.seconds else 0.0
 

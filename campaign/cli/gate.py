@@ -158,7 +158,7 @@ def command(
 
 
 def engines_of(tiers: tuple[str, ...], faults: tuple[str, ...]) -> tuple[str, ...]:
-    """The tiers, each once, all of other engines and installed.
+    """Returns the tiers, each once, after checking that all are installed engines of others.
 
     Raises click.UsageError and EngineError.
     """
@@ -173,14 +173,14 @@ def engines_of(tiers: tuple[str, ...], faults: tuple[str, ...]) -> tuple[str, ..
 
 
 def usual_seed(gate: GateProfile, resumed: Path | None, now: datetime) -> int:
-    """The seed without --seed: that of the campaigns in the folder `resumed`; else the day's, or 1."""
+    """Returns the seed without --seed: that of the campaigns in a folder to resume, else the day's, or 1."""
     for path in [] if resumed is None else sorted(resumed.glob(f"*/{JOURNAL_FILE}")):
         return int(read_head(path.parent)["seed"])
     return int(f"{now:%Y%m%d}") if gate.daily else 1
 
 
 def with_budgets(gate: GateProfile, budget: float | None, fault_budget: float | None) -> GateProfile:
-    """The profile with other budgets in seconds; the campaigns keep their shares of the time."""
+    """Returns the profile with other budgets in seconds; the campaigns keep their shares of the time."""
     if budget is not None:
         scale = budget / gate.budget
         campaigns = tuple(replace(campaign, budget=campaign.budget * scale) for campaign in gate.campaigns)
@@ -189,7 +189,7 @@ def with_budgets(gate: GateProfile, budget: float | None, fault_budget: float | 
 
 
 def run_interruptibly(plan: GatePlan) -> list[Stage]:
-    """The stages of a gate; after Ctrl-C or SIGTERM, those that ended by then and an undecided one."""
+    """Runs a gate and returns its stages; after Ctrl-C or SIGTERM the last one is undecided."""
     stages: list[Stage] = []
     try:
         with options.interruptible():

@@ -40,7 +40,7 @@ STYLES = {
 }
 
 MOST_OVER_DEFINITIONS = 40
-"""The most scenarios for a fault over given definitions: these are fewer, and meet in every scenario."""
+"""The most scenarios for a fault over given definitions: these are few, and every scenario has them all."""
 
 ENGINE_OPTIONS = ("tier", "profile", "definitions", "values", "workers", "validations")
 """Options that say how the engine's faults are hunted; the other kinds have no use for them."""
@@ -50,7 +50,7 @@ Score = dict[str, Any]
 
 
 def engine_score(result: HuntResult) -> Score:
-    """The result for a fault in the engine. `expected`: the checks that should find the fault."""
+    """Returns the result for a fault in the engine. `expected`: the checks that should find the fault."""
     kill, fault = result.kill, FAULTS[result.fault]
     return {
         "fault": result.fault,
@@ -67,7 +67,7 @@ def engine_score(result: HuntResult) -> Score:
 
 
 def case_score(kind: FaultKind, result: CaseHunt) -> Score:
-    """The result for a fault of another kind."""
+    """Returns the result for a fault of another kind."""
     small = result.reproduction
     return {
         "fault": result.fault,
@@ -83,13 +83,13 @@ def case_score(kind: FaultKind, result: CaseHunt) -> Score:
 
 
 def scenario_files(results: Sequence[HuntResult]) -> dict[str, str]:
-    """The shrunk scenarios of the killed faults, by the path of the file."""
+    """Returns the shrunk scenarios of the killed faults as JSON, by the path of the file."""
     kills = {result.fault: result.kill for result in results if result.kill is not None}
     return {f"{f}/{SCENARIO_FILE}": scenario_to_json(kill.reproduction) for f, kill in kills.items()}
 
 
 def case_files(results: Sequence[CaseHunt]) -> dict[str, str]:
-    """The smallest cases of the killed faults, by the path of the file."""
+    """Returns the smallest cases of the killed faults as text, by the path of the file."""
     small = {result.fault: result.reproduction for result in results}
     return {f"{name}{each.suffix}": each.text for name, each in small.items() if each and each.text}
 
@@ -251,7 +251,7 @@ def print_line(score: Score, unit: str) -> None:
 
 
 def reason_of(score: Score, unit: str) -> str:
-    """Why a fault was not found, in words."""
+    """Returns in words why a fault was not found."""
     text = hunt_text(HuntVerdict(score["verdict"]), score[several(unit)], score["most"], unit)
     return f"{text}; {score['note']}" if score["note"] else text
 
@@ -294,7 +294,7 @@ def print_scores(scores: Sequence[Score], unit: str) -> None:
 
 
 def area_rows(scores: Sequence[Score], unit: str) -> Iterator[Sequence[str]]:
-    """The score of each area, and the median work for a kill."""
+    """Yields a row for each area: its score, and the median work for a kill."""
     for area in dict.fromkeys(score["area"] for score in scores):
         of_area = [score for score in scores if score["area"] == area]
         kills = [score for score in of_area if score["killer"]]

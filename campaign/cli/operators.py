@@ -38,7 +38,7 @@ class Support:
     reason: str = ""
 
     def cells(self) -> Sequence[str]:
-        """The operator as a row of the Markdown table."""
+        """Returns the operator as a row of the Markdown table."""
         incremental = "yes" if self.incremental else f"no: {self.reason}"
         link = f"[{self.page.removesuffix('.md')}](operators/{self.page})" if self.page else ""
         return (self.operator, incremental, self.row_id, self.change_set, self.source, link)
@@ -54,7 +54,7 @@ class Matrix:
     aggregates: tuple[str, ...]
 
     def lists(self) -> Iterator[tuple[str, str]]:
-        """The heading and the text of each list below the table of operators."""
+        """Yields the heading and the text of each list below the table of operators."""
         yield "Scalar functions", ", ".join(self.functions)
         yield "Casts", "; ".join(self.casts)
         forms = "each also with DISTINCT (where Spark has it) and FILTER; COUNT_IF"
@@ -64,7 +64,7 @@ class Matrix:
 
 
 def matrix() -> Matrix:
-    """The matrix, read from the registries of the engine."""
+    """Returns the matrix, read from the registries of the engine."""
     rules = OPERATORS.values()
     supported = (Support(r.operator, True, r.row_id, r.algebra, r.source, PAGES[r.operator]) for r in rules)
     unsupported = (Support(name, False, reason=reason) for name, reason in NOT_YET.items())
@@ -95,7 +95,7 @@ def command(as_json: bool, as_markdown: bool) -> ExitCode:
 
 
 def markdown(support: Matrix) -> Iterator[str]:
-    """The lines of the matrix in Markdown."""
+    """Yields the lines of the matrix in Markdown."""
     yield f"| {' | '.join(HEADINGS)} |"
     yield f"|{'---|' * len(HEADINGS)}"
     for operator in support.operators:

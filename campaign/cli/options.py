@@ -21,7 +21,7 @@ class Duration(click.ParamType[float]):
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The seconds of a text. Raises click.BadParameter: the text is no duration."""
+        """Returns the seconds of a text. Raises click.BadParameter: the text is no duration."""
         # Imported here, because commands without a duration share this module and must start fast.
         from campaign.runs.plan import seconds_of
 
@@ -42,18 +42,18 @@ class TierName(click.ParamType[str]):
         self.more = more
 
     def names(self) -> tuple[str, ...]:
-        """Every name but those of adapters."""
+        """Returns every name but those of adapters."""
         # Imported here, because commands that need no tier share this module and must start fast.
         from engines.registry import TIERS
 
         return (*TIERS, *self.more)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """The names as the help shows them."""
+        """Returns the names as the help shows them."""
         return f"[{'|'.join(self.names())}|adapter:NAME]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name itself. Raises click.BadParameter: there is no such tier."""
+        """Returns the name itself. Raises click.BadParameter: there is no such tier."""
         from engines.registry import ADAPTER
 
         text = str(value)
@@ -124,7 +124,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON on st
 
 
 def given(option: str) -> bool:
-    """Whether the user gave an option of the current command."""
+    """Tells whether the user gave an option of the current command."""
     return click.get_current_context().get_parameter_source(option) is not ParameterSource.DEFAULT
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from campaign.runs.tally import Tally
 
-# rich, and what counts a campaign, are imported where they are used: commands that show no bar start sooner.
+# rich and the tally are imported where they are used, so that commands that show no bar start sooner.
 
 FIRST_LINE_S, LINE_EVERY_S = 2.0, 10.0
 """Seconds until progress is shown, and between lines, where stderr is no terminal."""
@@ -52,7 +52,7 @@ def _bar(console: Console) -> Progress:
 def progress_of(
     scenarios: int | None, budget: float | None, quiet: bool
 ) -> Iterator[Callable[[Tally], None]]:
-    """The function to call with the counters after every scenario; it prints nothing where `quiet`.
+    """Yields the function to call with the counters after every scenario; it prints nothing where `quiet`.
 
     A terminal gets a bar with the time left; other outputs get a line after FIRST_LINE_S seconds, and then
     one every LINE_EVERY_S seconds.
@@ -99,7 +99,7 @@ def progress_of(
 
 @contextmanager
 def steps_of(what: str, *, quiet: bool) -> Iterator[Callable[[str, int], None]]:
-    """The function to call before each step, with its name and how many are left, that one included.
+    """Yields the function to call before each step, with its name and how many are left, that one included.
 
     A terminal gets a bar with the time left, other outputs a line for each step, `quiet` nothing.
     """

@@ -56,7 +56,7 @@ def command(path: Path, tier: str, faults: tuple[str, ...], validations: bool, a
 
 
 def as_object(outcome: Outcome) -> OutcomeDocument:
-    """The outcome as JSON data; campaign.failures.attribution reads it too."""
+    """Returns the outcome as JSON data; campaign.failures.attribution reads it too."""
     return {
         "scenario": outcome.scenario,
         "outcome": outcome.outcome.value,

@@ -44,7 +44,7 @@ def command(folder: Path, as_json: bool) -> ExitCode:
 
 
 def row(past: PastRun, below: Path) -> tuple[str | Text, ...]:
-    """The row of a run in the table, in the order of COLUMNS."""
+    """Returns the row of a run in the table, in the order of COLUMNS."""
     run = past.run
     floors = f"{run.floors_unmet} not met" if run.floors_unmet else "met"
     return (

@@ -52,7 +52,7 @@ class SetupCheck:
 
 
 class CheckFailed(Exception):
-    """A part of the set-up does not work."""
+    """Raised for a part of the set-up that does not work. `remedy`: what the user can do."""
 
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)
@@ -61,7 +61,7 @@ class CheckFailed(Exception):
 
 
 def examine(env: Mapping[str, str] = os.environ) -> Iterator[SetupCheck]:
-    """The result of every check, as soon as it is known; a part comes after the parts that it needs."""
+    """Yields the result of every check as soon as it is known; a part comes after the parts that it needs."""
     yield attempt("Python", python)
     yield attempt("Libraries", lambda: libraries(locked_versions(CONSTRAINTS)))
     yield attempt("DuckDB", duckdb)
@@ -80,7 +80,7 @@ def examine(env: Mapping[str, str] = os.environ) -> Iterator[SetupCheck]:
 
 
 def attempt(name: str, part: Callable[[], str], failed: Status = Status.FAILED) -> SetupCheck:
-    """The result of checking one part; any exception becomes a failed check, with the status `failed`."""
+    """Returns the result of checking a part; an exception becomes a check with the status `failed`."""
     try:
         return SetupCheck(name, Status.OK, part())
     except CheckFailed as error:
@@ -93,7 +93,7 @@ def attempt(name: str, part: Callable[[], str], failed: Status = Status.FAILED) 
 
 
 def python() -> str:
-    """The version of the running Python."""
+    """Returns the version of the running Python. Raises CheckFailed, as each check does: it is too old."""
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info[:2] < MINIMUM_PYTHON:
         raise CheckFailed(version, f"Python {'.'.join(map(str, MINIMUM_PYTHON))} or newer is needed.")
@@ -101,7 +101,7 @@ def python() -> str:
 
 
 def locked_versions(constraints: Path) -> dict[str, str]:
-    """The version of each library in a constraints file; empty where there is none, as outside a checkout."""
+    """Returns the version of each library in a constraints file; empty without one, as outside a checkout."""
     if not constraints.exists():
         return {}
     lines = (line.partition("#")[0].strip() for line in constraints.read_text().splitlines())
@@ -110,7 +110,7 @@ def locked_versions(constraints: Path) -> dict[str, str]:
 
 
 def libraries(locked: Mapping[str, str]) -> str:
-    """A text on the installed libraries, compared with the locked versions.
+    """Returns a text on the installed libraries, compared with the locked versions.
 
     A development tool may be missing, but not have another version.
     """
@@ -136,7 +136,7 @@ def libraries(locked: Mapping[str, str]) -> str:
 
 
 def duckdb() -> str:
-    """A text that DuckDB works: it computes a sum."""
+    """Returns a text that DuckDB works: it computes a sum."""
     # Imported here, so that a library that cannot be imported fails this check, not the whole command.
     from oracle.duck import run, shared_duckdb
 
@@ -147,7 +147,7 @@ def duckdb() -> str:
 
 
 def pglite(env: Mapping[str, str]) -> str:
-    """The folder of PostgreSQL with pg_ivm, which only its adapter needs."""
+    """Returns the folder of PostgreSQL with pg_ivm, which only its adapter needs."""
     try:
         return f"in {needed(env).folder}"
     except EngineError as error:
@@ -155,7 +155,7 @@ def pglite(env: Mapping[str, str]) -> str:
 
 
 def chromium(env: Mapping[str, str]) -> str:
-    """The path of a browser, which only the tests of the HTML pages need."""
+    """Returns the path of a browser, which only the tests of the HTML pages need."""
     browser = next((path for name in BROWSERS if (path := shutil.which(name, path=env.get("PATH")))), None)
     if browser is None:
         remedy = "Only the tests of the HTML pages need it: `apt-get install chromium`."
@@ -164,13 +164,13 @@ def chromium(env: Mapping[str, str]) -> str:
 
 
 def java(env: Mapping[str, str]) -> str:
-    """The Java that starts Spark."""
+    """Returns a text on the Java that starts Spark."""
     located = find_java(env)
     return f"{located.major} in {located.home} (by {located.found_by})"
 
 
 def jars(env: Mapping[str, str]) -> str:
-    """The cache with Delta's jars, so that no session needs a network."""
+    """Returns a text on the cache with Delta's jars, with which no session needs a network."""
     cache = JarCache.of(env)
     cached = cache.jars()
     if cached is None:
@@ -179,7 +179,7 @@ def jars(env: Mapping[str, str]) -> str:
 
 
 def spark_and_delta() -> Iterator[SetupCheck]:
-    """The checks of Spark, Delta and delta-rs: each works on the result of the one before."""
+    """Yields the checks of Spark, Delta and delta-rs: each works on the result of the one before."""
     session = cache(lambda: open_session(app_name="dvs-doctor", settings=Settings.TUNED))
     with tempfile.TemporaryDirectory(prefix="dvs-doctor-") as scratch:
         table = Path(scratch) / "table"
@@ -198,14 +198,14 @@ def spark_and_delta() -> Iterator[SetupCheck]:
 
 
 def delta_commits(probe: DeltaProbe) -> str:
-    """A text that Delta works: commits, row ids that an update keeps, and the change data feed."""
+    """Returns a text that Delta works: commits, row ids that an update keeps, and the change data feed."""
     if probe.problem:
         raise CheckFailed(probe.problem, SET_UP_AGAIN)
     return "commits and reads back; an update keeps row ids; the change data feed has both images"
 
 
 def delta_rs_reads(table: Path) -> str:
-    """A text that delta-rs works: it reads the rows that Spark committed."""
+    """Returns a text that delta-rs works: it reads the rows that Spark committed."""
     from oracle.delta_reader import newest_version, read_rows
 
     columns = (Column("k", INT), Column("v", STRING))

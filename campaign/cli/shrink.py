@@ -71,6 +71,6 @@ def command(
 
 
 def size_text(scenario: Scenario) -> str:
-    """The size of a scenario: `3 operators, 12 rows, 9 DML`."""
+    """Returns the size of a scenario: `3 operators, 12 rows, 9 DML`."""
     figures = size(scenario)
     return f"{figures.operators} operators, {figures.rows} rows, {figures.dml} DML"

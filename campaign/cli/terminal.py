@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 PIPE_WIDTH = 130
-"""Columns where there is no terminal: in rich's 80, names of faults and folders would be broken."""
+"""The width of tables where stdout is no terminal; rich's 80 would wrap names of faults and folders."""
 
 
 def print_json(document: object) -> None:
@@ -23,7 +23,7 @@ def print_json(document: object) -> None:
 
 
 def _plain(value: object) -> object:
-    """Returns a value as one that JSON knows: of a dataclass its fields, of an enum its value."""
+    """Returns the fields of a dataclass or the value of an enum, for JSON. Raises TypeError: other types."""
     match value:
         case Enum():
             return value.value
@@ -46,7 +46,7 @@ def print_table(
     Without `columns` the table has no heading. `numbers`: the columns aligned right; `one_line`: those that
     are not wrapped.
     """
-    # Here, because `dvs check` of a small file prints no table, and rich takes longer to load than the check.
+    # Imported here: dvs check of a small file prints no table, and loading rich takes longer than its check.
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -55,7 +55,7 @@ def print_table(
     console = Console()
     console = console if console.is_terminal else Console(width=PIPE_WIDTH)
     table = Table(title=escape(title) or None, show_header=bool(columns))
-    # Else rich breaks a title that is longer than the table is wide.
+    # Otherwise rich wraps a title that is longer than the table is wide.
     table.min_width = min(len(title), console.width)
     for name in columns:
         justify = "right" if name in numbers else "left"

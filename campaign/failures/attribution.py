@@ -30,6 +30,8 @@ from workload.scenario import Scenario
 MISREAD = "the engine misreads the query"
 DUCKDB_ONLY = "the engine is right on Spark: its text for DuckDB, or the oracle's, is wrong"
 DIVERGES = "divergence of the engines"
+"""The verdicts where Spark voted."""
+
 OPEN = "not settled"
 """The verdict where Spark's replay gave no vote: a failure, as nothing else speaks for the engine."""
 
@@ -154,12 +156,12 @@ def attribute(
 
 
 def unasked(scenario: Scenario, outcome: Outcome) -> Attribution:
-    """The `Replay` after the user has ended the run."""
+    """Returns that Spark was not asked: the `Replay` after the user has ended the run."""
     return Attribution("could not be asked: the run was ended", NOT_ASKED)
 
 
 def _is_the_products(signature: Signature, by_cause: Mapping[Cause, Attribution]) -> bool:
-    """Whether an unshrunk divergence is a failure of the product; False for other failures."""
+    """Tells whether an unshrunk divergence is a failure of the product; False for other failures."""
     if all(cause.outcome is not OutcomeClass.DIVERGENCE for cause in signature.causes):
         return False
     explained = signature.explained_by(list(by_cause))
@@ -167,7 +169,7 @@ def _is_the_products(signature: Signature, by_cause: Mapping[Cause, Attribution]
 
 
 def replay_elsewhere(spec: LaneSpec, seconds: float = REPLAY_LIMIT_S) -> Replay | None:
-    """Returns the replay for the divergences of a lane, of `seconds` in all; None where its votes decide.
+    """Returns the replay for the divergences of a lane, for `seconds` in all; None where its votes decide.
 
     Each replay is a process of its own: a JVM in this process would keep its settings for whatever comes
     next, and could not be cut.
@@ -214,5 +216,6 @@ def replayed(scenario: Scenario, spec: LaneSpec, seconds: float) -> dict[str, An
 
 
 def _as_product(signature: Signature) -> Signature:
+    """Returns the signature with its causes as product failures."""
     causes = tuple(replace(cause, outcome=OutcomeClass.PRODUCT_FAILURE) for cause in signature.causes)
     return replace(signature, causes=causes)

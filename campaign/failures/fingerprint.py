@@ -1,6 +1,7 @@
 """Fingerprints: what failures of one cause have in common, read off their shrunk scenarios.
 
-Attribution and reports group failures by them.
+An example, as reports show it: `product_failure: oracle equality: left join: wrong value`. Attribution and
+reports group failures by them.
 """
 
 from __future__ import annotations
@@ -51,10 +52,11 @@ FAMILIES: Mapping[Check, Family] = {
     Check.REFRESH_ERROR: Family.ERROR,
     Check.HISTORY: Family.VERSIONS,
 }
+"""The family of each check."""
 
 
 def fingerprint(scenario: Scenario, outcome: Outcome) -> Fingerprint:
-    """The fingerprint of an outcome; it identifies a cause only if the scenario is shrunk.
+    """Returns the fingerprint of an outcome; it identifies a cause only if the scenario is shrunk.
 
     Outcomes that cannot be shrunk (a platform failure, a flaky one) have no operators in it.
     """
@@ -73,7 +75,7 @@ def fingerprint(scenario: Scenario, outcome: Outcome) -> Fingerprint:
 
 
 def error_message(scenario: Scenario, outcome: Outcome, check: Check | None) -> str:
-    """The error behind a failed check, numbers and names masked; empty where the check compares data."""
+    """Returns the error behind a failed check, numbers and names masked; empty if the check compares data."""
     match check:
         case None:
             return masked(outcome.reason, names_in(scenario))
@@ -85,7 +87,7 @@ def error_message(scenario: Scenario, outcome: Outcome, check: Check | None) -> 
 
 
 def masked(message: str, names: Collection[str]) -> str:
-    """The first line of an error with `_` for each name, and `#` for each word with a digit.
+    """Returns the first line of an error with `_` for each name, and `#` for each word with a digit.
 
     Of texts in quotes, plain words stay: types and operators tell causes apart.
 
@@ -101,7 +103,7 @@ def masked(message: str, names: Collection[str]) -> str:
 
 
 def names_in(scenario: Scenario) -> set[str]:
-    """The names of the tables, definitions, columns, aliases and outputs of a scenario."""
+    """Returns the names of the tables, definitions, columns, aliases and outputs of a scenario."""
     names = {table.name for table in scenario.tables} | {d.name for d in scenario.definitions}
     names.update(column.name for table in scenario.tables for column in table.columns if len(column.name) > 1)
     for definition in scenario.definitions:
@@ -121,10 +123,10 @@ def names_in(scenario: Scenario) -> set[str]:
 
 
 def query_operators(query: ir.Query) -> list[str]:
-    """The operators of a query, each as often as it occurs, and its aggregate functions once each.
+    """Returns the operators of a query, each as often as it occurs, and its aggregate functions once each.
 
-    A projection counts only where it computes, and COUNT(*), the simplest aggregate, does not count. Those of
-    a given text are read off the text.
+    A projection counts only where it computes, and COUNT(*), the simplest aggregate, does not count. The
+    operators of a definition given as text are read off the text.
     """
     computing = [name for name in written_operators(query) if name is Operator.PROJECTION]
     names = [name for name in coverage.operators(query) if name is not Operator.PROJECTION]
@@ -138,7 +140,7 @@ def query_operators(query: ir.Query) -> list[str]:
 
 
 def aggregates(query: ir.Query) -> set[str]:
-    """The aggregate functions of a query but COUNT(*); MIN and MAX are one, being mirror images."""
+    """Returns the aggregate functions of a query but COUNT(*); MIN and MAX are one, being mirror images."""
     return {
         _label(part)
         for block in ir.blocks(query)

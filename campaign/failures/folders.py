@@ -50,6 +50,7 @@ def update_failure(folder: Path, scenario: Scenario, outcome: Outcome, spec: Lan
 def _write_shown(
     folder: Path, scenario: Scenario, original: Scenario, outcome: Outcome, spec: LaneSpec
 ) -> None:
+    """Writes the files that depend on the shrunk scenario: itself, the page, the test and the script."""
     replay = replay_command(str(folder), spec.options)
     write_text(folder / SCENARIO_FILE, scenario_to_json(scenario))
     page = failure_markdown(

@@ -30,9 +30,10 @@ JOINED = {"cross join": "inner join"}
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What two failures must share to count as one cause. `operators`: each with its number.
+    """What two failures must share to count as one cause. `operators`: each with how often it occurs.
 
-    An error counts by its `message` alone: one error of an engine shows in queries of any shape.
+    `functions`: the aggregate functions. An error counts by its `message` alone: one error of an engine shows
+    in queries of any shape.
     """
 
     outcome: OutcomeClass
@@ -61,10 +62,10 @@ class Cause:
         return sum(count for _, count in self.operators) + len(self.functions)
 
     def within(self, other: Cause) -> bool:
-        """Whether a failure that shows `other` has everything that this cause needs.
+        """Tells whether a failure that shows `other` has everything that this cause needs.
 
-        A cause that needs no operator would be in every failure of its family, and hide other causes: it
-        is only in those that show no operator either.
+        A cause that needs no operator would explain every failure of its family, and hide other causes: it
+        explains only failures that show no operator either.
         """
         if not self.needs and not self.message and other.needs:
             return False
@@ -80,11 +81,11 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What is known about a failure before it is shrunk.
+    """What a failure shows before it is shrunk.
 
     `index`: the number of its scenario. `causes`: for each family of failed checks, the cause that needs
     everything in the scenario. `weight`: how large the scenario is. `kind`: outcome class, first check and
-    kinds of difference, by which the queue spreads its choice. `shrinkable`: whether shrinking helps.
+    kinds of difference; the queue shrinks failures of many kinds. `shrinkable`: whether shrinking helps.
     """
 
     index: int
@@ -123,13 +124,13 @@ class Signature:
         )
 
     def explained_by(self, causes: Sequence[Cause]) -> Cause | None:
-        """Returns, of the causes whose needs the failure meets, the one that needs most."""
+        """Returns the cause that needs most of those whose needs the failure meets; None without one."""
         possible = [cause for cause in causes if any(cause.within(shown) for shown in self.causes)]
         return max(possible, key=lambda cause: cause.needs, default=None)
 
 
 def operators_behind(scenario: Scenario, tables: set[str]) -> list[str]:
-    """The operators in the queries of some tables and of those upstream; of all if no table is defined."""
+    """Returns the operators in the queries of some tables and those upstream; of all if none is defined."""
     queries = {definition.name: definition.query for definition in scenario.definitions}
     open_names = [name for name in tables if name in queries] or list(queries)
     seen: dict[str, None] = {}
@@ -177,6 +178,7 @@ def groups_of(failures: Sequence[Failure], unshrunk: Sequence[Signature] = ()) -
 
 
 def _cause(failure: Failure) -> Cause:
+    """Returns the cause that a failure's fingerprint stands for."""
     assert failure.fingerprint is not None
     return Cause.of(failure.fingerprint)
 
@@ -201,10 +203,12 @@ def _united(by_cause: Mapping[Cause, list[Failure]]) -> dict[Cause, list[Failure
 
 
 def _looks(failures: Sequence[Failure]) -> set[tuple[object, object]]:
+    """Returns the failed checks, each with the kind of its difference."""
     return {(f.fingerprint.check, f.fingerprint.kind) for f in failures if f.fingerprint is not None}
 
 
 def _group(failures: Sequence[Failure], explained_indices: Sequence[int]) -> FailureGroup:
+    """Returns the group of some failures, shown by the smallest. `explained_indices`: of unshrunk ones."""
     chosen = min(failures, key=lambda f: (not f.minimal, weight(f.shrunk), f.index))
     assert chosen.fingerprint is not None
     others = dict.fromkeys(f.fingerprint for f in failures if f.fingerprint is not None)

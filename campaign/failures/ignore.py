@@ -43,7 +43,7 @@ class IgnoreRule:
     fingerprint: str | None = None
 
     def covers(self, fingerprint: Fingerprint) -> bool:
-        """Whether the rule is about failures of a fingerprint."""
+        """Tells whether the rule covers failures with a fingerprint."""
         return (
             self.check in (None, fingerprint.check)
             and self.difference in (None, fingerprint.kind)
@@ -53,7 +53,7 @@ class IgnoreRule:
 
     @property
     def text(self) -> str:
-        """`https://…/7: operator left join`."""
+        """The rule in a line: `https://…/7: operator left join`."""
         given = {
             "check": self.check and self.check.value,
             "difference": self.difference and self.difference.value,
@@ -72,7 +72,7 @@ class IgnoreRules:
 
     @classmethod
     def on(cls, rules: Sequence[IgnoreRule], today: dt.date) -> IgnoreRules:
-        """Sorts rules by whether they still apply on a day."""
+        """Returns the rules of a day: those that still apply, and apart from them those that have expired."""
         return cls(
             tuple(rule for rule in rules if today <= rule.expires),
             tuple(rule for rule in rules if today > rule.expires),
@@ -83,8 +83,7 @@ class IgnoreRules:
         return next((rule for rule in self.rules if rule.covers(fingerprint)), None)
 
     def notes(self, fingerprints: Iterable[Fingerprint]) -> tuple[str, ...]:
-        """Notes on the rules that have expired, on those that covered none of a run's failures, and on those
-        that covered failures of several kinds."""
+        """Returns notes on the rules that have expired, covered no failure, or covered several kinds."""
         seen = list(fingerprints)
         used = [self.covering(fingerprint) for fingerprint in seen]
         expired = [f"expired on {rule.expires}, does not apply: {rule.text}" for rule in self.expired]
@@ -116,12 +115,13 @@ def read_ignore_file(path: Path) -> tuple[IgnoreRule, ...]:
 
 
 def known_failures(file: str | None) -> IgnoreRules:
-    """The rules of a TOML file as they apply today; none without a file. Raises CampaignError."""
+    """Returns the rules of a TOML file as they apply today; none without a file. Raises CampaignError."""
     rules = () if file is None else read_ignore_file(Path(file))
     return IgnoreRules.on(rules, dt.datetime.now(dt.UTC).date())
 
 
 def _rule(entry: Any, where: str) -> IgnoreRule:
+    """Returns the rule of an `[[ignore]]` table. `where`: begins each error. Raises CampaignError."""
     if not isinstance(entry, Mapping):
         raise CampaignError(f"{where}: no table; write each rule as an [[ignore]] table")
     unknown = sorted(set(entry) - {"issue", "expires", *CONDITIONS})
@@ -168,6 +168,7 @@ def _ensure_known_names(entry: Mapping[str, Any], where: str) -> None:
 
 
 def _member(kind: Any, value: str | None, where: str) -> Any:
+    """Returns the member of an enum with a value; None without one. Raises CampaignError: no such value."""
     if value is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What an engine refused, by message, with the limit that would keep such definitions from it."""
+"""Groups what an engine refused by its message, and suggests the limit that excludes such definitions."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def refusals(refused: Refused, reached: Mapping[str, int]) -> tuple[Refusal, ...
 
 
 def limit_for(queries: Sequence[Query], reached: Mapping[str, int]) -> str:
-    """Returns the limit that excludes all these queries and least of what passed; "" where none is narrow.
+    """Returns in words the limit that excludes all these queries and nothing that passed; "" for no query.
 
-    All that the queries have in common may be the cause. What never passed is the likelier one.
+    Everything that the queries have in common may be the cause; what never passed is the likelier one.
     """
     if not queries:
         return ""
@@ -58,7 +58,7 @@ EVERYWHERE = frozenset({"operator: scan", "operator: projection", "operator: cte
 """What no limit excludes by itself: a condition is no value of type BOOLEAN."""
 
 MOST_SUGGESTED = 3
-"""With more candidates the limit is a guess, and is not named."""
+"""The most candidates for a limit that are named; with more it would be a guess."""
 
 WRITTEN = {
     "operator": "operators without {0!r}",

@@ -12,9 +12,9 @@ from workload.outcomes.results import Outcome, OutcomeClass
 
 
 def assert_passes(path: Path, *, tier: str = "rules") -> None:
-    """Judges the scenario of a file or failure folder; every refresh compares its row ids with fresh ones.
+    """Judges the scenario of a file or failure folder; each refresh compares its row ids with fresh ones.
 
-    Raises AssertionError with the differing rows unless it passes; a scenario that cannot be judged fails.
+    Raises AssertionError with the differing rows unless it passes, also where it cannot be judged.
     """
     assert_passed(LaneSpec(tier=tier, fresh_percent=100).build().judge(read_scenario(path)))
 

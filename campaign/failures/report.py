@@ -21,12 +21,12 @@ from workload.scenario import Scenario
 
 ATTRIBUTION = 5.0
 """Attributing divergences on another tier may take so many times the seconds of shrinking. On a busy machine
-the start of a JVM alone takes minutes, and where Spark was not asked the run is undecided."""
+the start of a JVM alone takes minutes, and a run in which Spark was not asked is undecided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShrinkBudget:
-    """How many failures may be shrunk, and within how many seconds; then searches under way are cut short."""
+    """How many failures may be shrunk, and within how many seconds, after which searches are cut short."""
 
     failures: int = 24
     seconds: float = 120.0
@@ -61,9 +61,10 @@ def report_failures(
     budget: ShrinkBudget,
     rules: IgnoreRules,
 ) -> FailureReport:
-    """Shrinks, attributes and groups the failures of a run, by index. With `out`, they get folders there.
+    """Shrinks, attributes and groups the failures of a run; returns the report. With `out`, they get folders.
 
-    An interrupt (KeyboardInterrupt) ends the shrinking; the results so far are reported.
+    `failed`: the failures by index. `rules`: for known failures. An interrupt (KeyboardInterrupt) ends the
+    shrinking; the results so far are reported.
     """
     originals = {index: Reduced(each.scenario, each.outcome, False) for index, each in failed.items()}
     searched = _shrunk(originals, spec, workers, budget)
@@ -93,7 +94,7 @@ def report_failures(
 
 @dataclass(frozen=True, slots=True)
 class _Searched:
-    """The result of shrinking. `unshrunk`: the failures that one of `reduced` stands for."""
+    """The result of shrinking, by index. `unshrunk`: the failures for which one of `reduced` stands."""
 
     reduced: dict[int, Reduced]
     unshrunk: list[Signature]
@@ -103,7 +104,7 @@ class _Searched:
 def _shrunk(
     originals: Mapping[int, Reduced], spec: LaneSpec, workers: int, budget: ShrinkBudget
 ) -> _Searched:
-    """Shrinks as many failures as the budget allows, and adds one of each kind that it did not reach."""
+    """Shrinks as many failures as the budget allows; of each kind that is left, one is listed as it is."""
     interrupted = False
     queue = Queue(
         {index: Signature.of(index, each.scenario, each.outcome) for index, each in originals.items()}
@@ -138,6 +139,7 @@ def _shrunk(
 
 
 def _failure(index: int, scenario: Scenario, result: Reduced, rules: IgnoreRules) -> Failure:
+    """Returns a failure for the report; its outcome is IGNORED where a rule covers its fingerprint."""
     shrunk_to = fingerprint(result.scenario, result.outcome)
     # A scenario that is not shrunk to the end holds operators that its cause has nothing to do with.
     rule = rules.covering(shrunk_to) if result.minimal else None
@@ -158,6 +160,7 @@ def _failure(index: int, scenario: Scenario, result: Reduced, rules: IgnoreRules
 
 
 def _in_folder(failure: Failure, spec: LaneSpec, out: Path) -> Failure:
+    """Writes the folder of a failure, and returns the failure with it."""
     path = out / "failures" / f"{failure.index:06d}"
     with_folder = replace(failure, folder=str(path), options=spec.options, dialect=spec.dialect)
     folders.write_failure(path, with_folder, spec)
@@ -170,10 +173,11 @@ LISTED_OF_A_CLASS = 5
 
 @dataclass(slots=True)
 class Queue:
-    """Chooses the failure to shrink next: first those that no known cause explains.
+    """Chooses the failure to shrink next: first those that no cause found so far explains.
 
-    Otherwise a second cause would show up late, after much that resembles the first. After these come the
-    kinds of failures of which fewest were started, small scenarios first. `started`: how many of each kind.
+    Otherwise a second cause would show late, after many failures that resemble the first one. Among equals, a
+    kind of failure of which fewer were begun comes first, then a smaller scenario. `started`: by kind, how
+    many were begun.
     """
 
     signatures: Mapping[int, Signature]
@@ -188,7 +192,7 @@ class Queue:
                 self.causes.append(cause)
 
     def picked(self, indices: Sequence[int], most: int, deadline: float) -> Iterator[int]:
-        """At most `most` of the failures, each chosen by the causes known when the caller wants the next one.
+        """Yields at most `most` of the failures, each chosen by the causes known when the next one is wanted.
 
         `deadline`: seconds since the epoch, after which there is no next one.
         """
@@ -200,6 +204,7 @@ class Queue:
             yield index
 
     def _rank(self, index: int) -> tuple[bool, int, int, int]:
+        """Returns the sort key of a failure in the queue; the least is shrunk next."""
         signature = self.signatures[index]
         explained = signature.explained_by(self.causes) is not None
         return (explained, self.started[signature.kind], signature.weight, index)

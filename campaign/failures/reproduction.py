@@ -1,4 +1,4 @@
-"""Collects what the script `reproduce.py` of a failure folder shows."""
+"""Collects what the script `reproduce.py` of a failure folder shows: tables, transactions, query and rows."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def reproduction(scenario: Scenario, outcome: Outcome, replay: str) -> Reproduct
 def adapter_reproduction(
     scenario: Scenario, outcome: Outcome, replay: str, spec: LaneSpec
 ) -> AdapterReproduction | None:
-    """Returns the program that gives an adapter the texts that its engine got, up to the first failure.
+    """Returns what the script of an adapter gives its engine: the same texts, up to the first failure.
 
-    None where something of the scenario has no text that the program could give.
+    None where some statement has no text in the engine's dialect or in DuckDB's.
     """
     shown = next((f for f in by_diagnosis(outcome) if f.table), None)
     broken = outcome.breakage
@@ -105,10 +105,10 @@ def adapter_reproduction(
 
 
 def _given(scenario: Scenario, last: int, spec: LaneSpec) -> tuple[Given, ...]:
-    """What an adapter is given up to a step. Raises WorkloadError: a statement has no text in the dialect."""
+    """Returns the calls of an adapter up to step `last`. Raises WorkloadError: a statement has no text."""
     dialect, limits = spec.dialect, limits_of(spec.tier)
     tables = {table.name: table for table in scenario.tables}
-    given: list[Given] = []
+    calls: list[Given] = []
 
     def create(at: int, name: str, kind: str) -> Given:
         definition = scenario.definition(name)
@@ -122,27 +122,28 @@ def _given(scenario: Scenario, last: int, spec: LaneSpec) -> tuple[Given, ...]:
                     for each in (dialect, Dialect.DUCKDB)
                 )
                 if rolled_back and limits.rollbacks:
-                    given.append(Given(at, "roll back", "", own=own))
-                given.append(Given(at, "commit", "", own=own, duckdb=of_duckdb))
+                    calls.append(Given(at, "roll back", "", own=own))
+                calls.append(Given(at, "commit", "", own=own, duckdb=of_duckdb))
             case Create(at, name):
                 kind = "view" if isinstance(scenario.definition(name), View) else "dynamic table"
-                given.append(create(at, name, f"create {kind}"))
+                calls.append(create(at, name, f"create {kind}"))
             case Redefine(at, names):
-                given.append(create(at, names[0], "replace"))
+                calls.append(create(at, names[0], "replace"))
             case Drop(at, name):
-                given.append(Given(at, "drop", scenario.definition(name).public_name))
+                calls.append(Given(at, "drop", scenario.definition(name).public_name))
             case Refresh(at, killed=int()) if limits.restarts:
-                given.append(Given(at, "restart", ""))
+                calls.append(Given(at, "restart", ""))
             case _:
                 pass
-        given += [
+        calls += [
             Given(step.at, "refresh", scenario.definition(each.table).public_name, each.timestamp)
             for each in due
         ]
-    return tuple(given)
+    return tuple(calls)
 
 
 def _rows_differ(finding: Finding) -> bool:
+    """Tells whether a finding is about the rows of a table."""
     difference = finding.difference
     return (
         finding.check is Check.EQUALITY
@@ -152,7 +153,7 @@ def _rows_differ(finding: Finding) -> bool:
 
 
 def stored_rows(scenario: Scenario, finding: Finding) -> tuple[Row, ...] | None:
-    """The rows that the engine had stored: the expected ones, without the missing, with the extra ones.
+    """Returns the rows that the engine had stored: those expected, less the missing, plus the extra ones.
 
     None where the finding is not about rows, or the oracle cannot evaluate the query.
     """
@@ -173,6 +174,7 @@ def stored_rows(scenario: Scenario, finding: Finding) -> tuple[Row, ...] | None:
 def _transactions(
     scenario: Scenario, tables: dict[str, Table], until: int
 ) -> tuple[tuple[int, tuple[str | RestoreTo, ...]], ...]:
+    """Returns the time and the statements of each commit to some tables, up to a time."""
     commits = [step for step in scenario.steps if isinstance(step, Commit) and step.at <= until]
     transactions = []
     for commit in commits:
@@ -183,6 +185,7 @@ def _transactions(
 
 
 def _texts(dml: Dml, tables: dict[str, Table]) -> tuple[str | RestoreTo, ...]:
+    """Returns a statement in Delta's SQL; for a RESTORE the script itself finds the version's number."""
     if isinstance(dml, Restore):
         return (RestoreTo(dml.table, dml.to),)
     return delta_texts(dml, tables[dml.table], lambda name, at: "")

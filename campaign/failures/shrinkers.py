@@ -16,7 +16,7 @@ from workload.outcomes.results import Outcome
 from workload.scenario import Scenario
 
 CHEAP_ATTEMPTS = 400
-"""Runs that shrinking on a cheaper tier may take."""
+"""Runs that shrinking in memory may take, before it goes on on the failure's own tier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ShrunkFailure(NamedTuple):
 
 
 class Shrink(Protocol):
-    """Shrinks failures; each is taken when a worker is free. Ends early if a worker process dies."""
+    """Shrinks failures, each when a worker is free. Ends early if a worker process dies."""
 
     def __call__(self, tasks: Iterator[ShrinkTask], /) -> Iterator[ShrunkFailure]:
         """Returns the shrunk failures in the order in which they are finished."""
@@ -46,7 +46,7 @@ class Shrink(Protocol):
 
 @contextmanager
 def shrinkers(spec: LaneSpec, workers: int) -> Iterator[Shrink]:
-    """A function that shrinks failures on the workers of a lane, which stop when an exception ends the block.
+    """Yields a function that shrinks failures on the workers of a lane; an exception in the block stops them.
 
     A lane whose engine is shared by threads has one worker, so that searches do not wait for each other.
     """

@@ -25,7 +25,7 @@ CANONICAL_SHARE = 0.5
 
 
 def source_rows(scenario: Scenario, at: int) -> Mapping[str, tuple[Row, ...]] | None:
-    """The rows of every base table at a logical time, by the oracle; None where a statement fails."""
+    """Returns the rows of every base table at a logical time, by the oracle; None if a statement fails."""
     try:
         with DelayedView(scenario) as truth:
             return {table.name: truth.source_rows(table.name, at) for table in scenario.tables}
@@ -66,7 +66,7 @@ class Reduced:
 
 @dataclass(slots=True)
 class Progress:
-    """How far shrinking has come, so that a later search can go on from there.
+    """The state of a search for a smaller scenario, from which a later search can go on.
 
     `scenario`: the smallest one so far. `tried_for_check`, `tried_for_class`: the keys of the candidates that
     were tried by the first search, which keeps the failed check, and by the second, which keeps the class.
@@ -78,7 +78,7 @@ class Progress:
 
 
 def same_class(first: Outcome, second: Outcome) -> bool:
-    """Whether two outcomes have the same class and the same first failed check; errors, for one reason."""
+    """Tells whether two outcomes have one class and one first failed check; of errors, also one reason."""
     return (first.outcome, first.killer, _error(first)) == (second.outcome, second.killer, _error(second))
 
 

@@ -17,7 +17,7 @@ GATE_FORMAT = "dvs-gate"
 GATE_VERSION = 1
 
 MIN_EXPECTED = 10
-"""A count can only be lost where at least this many were expected: fewer may be missing by chance."""
+"""The least expected count that can be lost: where fewer are expected, they may be missing by chance."""
 
 LOST_SHARE = 0.25
 """A count below this share of the expected one is lost."""
@@ -32,13 +32,13 @@ class Baseline:
     killed: frozenset[str]
 
     def campaign_like(self, run: RunSummary) -> StoredRun | None:
-        """The last campaign of the same tier and profile, if there is one."""
+        """Returns the last campaign of the same tier and profile as a run; None where there is none."""
         same = [c for c in self.campaigns if (c.tier, c.profile) == (run.tier, run.profile)]
         return same[-1] if same else None
 
 
 def read_baseline(path: Path) -> Baseline:
-    """The gate or run of a folder, or of its JSON file. Raises CampaignError naming what is wrong."""
+    """Returns the gate or run in a folder, or in a JSON file. Raises CampaignError naming what is wrong."""
     files = [path / name for name in (GATE_FILE, SUMMARY_FILE)] if path.is_dir() else [path]
     file = next((file for file in files if file.is_file()), None)
     if file is None and path.is_dir():
@@ -59,9 +59,9 @@ def read_baseline(path: Path) -> Baseline:
 def regressions(
     baseline: Baseline, campaigns: Iterable[RunSummary], hunted: Mapping[str, HuntVerdict]
 ) -> Iterator[str]:
-    """One sentence for each thing that got worse than in the baseline, but for the speed.
+    """Yields a sentence for each loss of coverage, and for each fault that was killed and now survives.
 
-    Campaigns are compared with those of the same tier and profile. `hunted`: the verdict on each fault.
+    `hunted`: the verdict on each fault that this gate hunted.
     """
     for run in campaigns:
         before = baseline.campaign_like(run)
@@ -74,7 +74,7 @@ def regressions(
 
 
 def slower(baseline: Baseline, campaigns: Iterable[RunSummary], slowdown: float) -> Iterator[str]:
-    """One sentence for each campaign that lost more than the share `slowdown` of its speed."""
+    """Yields a sentence for each campaign that lost more than the share `slowdown` of its speed."""
     for run in campaigns:
         before = baseline.campaign_like(run)
         if before is not None:
@@ -83,7 +83,7 @@ def slower(baseline: Baseline, campaigns: Iterable[RunSummary], slowdown: float)
 
 
 def coverage_lost(before: StoredRun, run: RunSummary) -> Iterator[str]:
-    """One sentence for each coverage count that is far smaller than before, scaled to the scenarios run."""
+    """Yields a sentence for each coverage count far below that of `before`, scaled to the scenarios run."""
     scale = run.scenarios / before.scenarios if before.scenarios else 0.0
     for kind in COVERAGE_KINDS:
         counts: Mapping[str, int] = getattr(run.coverage, kind)
@@ -96,7 +96,7 @@ def coverage_lost(before: StoredRun, run: RunSummary) -> Iterator[str]:
 
 
 def speed_lost(before: StoredRun, run: RunSummary, slowdown: float) -> Iterator[str]:
-    """One sentence if the run judged fewer dynamic tables per second than `slowdown` allows."""
+    """Yields a sentence if the run judged fewer dynamic tables per second than `slowdown` allows."""
     rate = run.definitions / run.seconds if run.seconds else before.rate
     if rate < before.rate * (1 - slowdown):
         yield (

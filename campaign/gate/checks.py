@@ -59,7 +59,7 @@ class CommandCheck:
 
 
 def checked(check: CommandCheck, plan: GatePlan) -> Stage:
-    """The stage of a check; one that cannot run is undecided, so that the other stages still run."""
+    """Returns the stage of a check; one that cannot run is undecided, so that the other stages still run."""
     try:
         result = check.run(plan)
     except (CampaignError, EngineError, DynamicTablesError, HistoryError) as error:
@@ -70,7 +70,7 @@ def checked(check: CommandCheck, plan: GatePlan) -> Stage:
 
 
 SOAK_HOURS, SOAK_TABLES = 8.0, 12
-"""Of each simulated account: enough of both for the floors of `campaign.soak.floors`."""
+"""Simulated hours and dynamic tables of each account: enough for the floors in `campaign.soak.floors`."""
 
 STORIES, GROUP_RUNS, INTENTS, SCRIPTS, HISTORIES, HUNT_S = 12, 200, 1000, 25, 5000, 900.0
 """What one round does: stories of changes, runs of each kind of group, sets of intents, scripts of sessions,
@@ -78,7 +78,7 @@ histories; and the most seconds for all planted faults of one kind."""
 
 
 def soaked(plan: GatePlan) -> Result:
-    """Busy accounts in simulated time; the first one that goes wrong is the last."""
+    """Runs busy accounts in simulated time, up to the first one in which something is wrong."""
     done: list[Soaked] = []
     while len(done) < plan.gate.rounds and not any(each.wrong for each in done):
         done.append(soak(plan_of(plan.seed + len(done), SOAK_HOURS, SOAK_TABLES)))
@@ -99,7 +99,7 @@ def soaked(plan: GatePlan) -> Result:
 
 
 def rules(plan: GatePlan) -> Result:
-    """Every operator and every pair of operators in all small worlds, by the smaller bounds."""
+    """Verifies every operator and every pair of operators in all small worlds, by the smaller bounds."""
     every = [*singles(quick=True), *over_time(QUICK_PAIRS), *pairs(QUICK_PAIRS)]
     results = verify_all(every, workers=plan.workers)
     wrong = [
@@ -111,7 +111,7 @@ def rules(plan: GatePlan) -> Result:
 
 
 def proofs(plan: GatePlan) -> Result:
-    """Every operator for every number of rows, over few values."""
+    """Proves every operator for every number of rows, over few values."""
     look = "dvs verify rules --unbounded --quick"
     try:
         found = prove_all([*provable(quick=True)], quick=True, workers=plan.workers)
@@ -124,7 +124,7 @@ def proofs(plan: GatePlan) -> Result:
 
 
 def protocol(plan: GatePlan) -> Result:
-    """Refreshes of a group and of a table above it, with something else at every step."""
+    """Runs refreshes of a group and of a table above it, with another event at every step."""
     result = verify_protocol()
     wrong = [f"{each.interleaving}: {each.law}" for each in result.broken]
     message = f"{plural(result.interleavings, 'interleaving')} of {plural(result.steps, 'step')}"
@@ -132,9 +132,9 @@ def protocol(plan: GatePlan) -> Result:
 
 
 def groups(plan: GatePlan) -> Result:
-    """What readers of two dynamic tables see, with and without a refresh group."""
+    """Searches for read skew of readers of two dynamic tables, with and without a refresh group."""
     runs = GROUP_RUNS * plan.gate.rounds
-    # The same seeds as of the command.
+    # The same seeds as in `dvs verify groups`, so that the command in `look` shows the same runs.
     seeds = [plan.seed * 1_000_003 + number for number in range(runs)]
     found = [search(setting, seeds) for setting in Setting]
     counts = ", ".join(f"{each.setting.value} {each.skewed}" for each in found)
@@ -145,7 +145,7 @@ def groups(plan: GatePlan) -> Result:
 
 
 def evolution(plan: GatePlan) -> Result:
-    """Columns, tables and views that change above dynamic tables on Delta."""
+    """Changes columns, tables and views that dynamic tables on Delta read, and checks each refresh."""
     # Imported here, because it loads pyspark.
     from campaign.verify.evolution import evolve
     from dynamic_tables.session import Settings, open_session
@@ -165,7 +165,7 @@ def evolution(plan: GatePlan) -> Result:
 
 
 def models(plan: GatePlan) -> Result:
-    """The models of transaction protocols: random intents, and random sessions with DDL in many orders."""
+    """Runs the models of transaction protocols: random intents, and sessions with DDL in many orders."""
     sets, scripts = INTENTS * plan.gate.rounds, SCRIPTS * plan.gate.rounds
     intents, sessions = search_intents(plan.seed, sets), search_scripts(plan.seed, scripts)
     difference = intents.difference
@@ -180,7 +180,7 @@ def models(plan: GatePlan) -> Result:
 
 
 def histories(plan: GatePlan) -> Result:
-    """The analysis of histories beside the definitions."""
+    """Compares the analysis of random histories with the literal definitions."""
     count = HISTORIES * plan.gate.rounds
     wrong = disagreement(plan.seed, count)
     if wrong:
@@ -189,7 +189,7 @@ def histories(plan: GatePlan) -> Result:
 
 
 def hunted(kind: FaultKind, plan: GatePlan) -> Result:
-    """The planted faults of a kind, each of which must be found."""
+    """Hunts the planted faults of a kind, each of which must be found."""
     results = hunt_cases(kind, known(kind, ()), seed=plan.seed, budget=HUNT_S, attempts=0)
     cases = tuple(_fault_case(kind, plan, result) for result in results)
     killed = sum(result.verdict is HuntVerdict.KILLED for result in results)
@@ -202,6 +202,7 @@ def hunted(kind: FaultKind, plan: GatePlan) -> Result:
 
 
 def _fault_case(kind: FaultKind, plan: GatePlan, result: CaseHunt) -> Case:
+    """Returns the JUnit case of one fault: the result of its hunt, and the command that hunts it again."""
     message = hunt_text(result.verdict, result.cases, result.most, kind.unit)
     look = f"the fault: {kind.faults[result.fault]}\n"
     look += f"dvs mutants --kind {kind.name} --fault {result.fault} --seed {plan.seed}"

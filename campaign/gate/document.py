@@ -16,7 +16,7 @@ GATE_WORDS = {Decision.PASSED: "open", Decision.FAILED: "shut", Decision.UNDECID
 
 
 def gate_object(plan: GatePlan, stages: Sequence[Stage], verdict: Decision, started: str) -> GateDocument:
-    """The gate as JSON data. `started`: ISO 8601; times are seconds."""
+    """Returns the gate as JSON data. `started`: ISO 8601. Durations are seconds."""
     return {
         "format": GATE_FORMAT,
         "version": GATE_VERSION,
@@ -34,7 +34,7 @@ def gate_object(plan: GatePlan, stages: Sequence[Stage], verdict: Decision, star
                 "message": stage.message,
                 "seconds": round(stage.seconds, 1),
                 "look": stage.look,
-                "report": report_of(plan, stage),
+                "report": _report_path(plan, stage),
                 "cases": [
                     {
                         "name": case.name,
@@ -52,8 +52,11 @@ def gate_object(plan: GatePlan, stages: Sequence[Stage], verdict: Decision, star
     }
 
 
-def report_of(plan: GatePlan, stage: Stage) -> str | None:
-    """The page of a campaign's own report, from the gate's folder; None where a stage has none."""
+def _report_path(plan: GatePlan, stage: Stage) -> str | None:
+    """Returns the path of a campaign's report page, relative to the gate's folder.
+
+    None for a stage that is no campaign.
+    """
     if stage.summary is None:
         return None
     return str(Path(stage.look).relative_to(plan.out))

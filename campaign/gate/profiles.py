@@ -13,8 +13,9 @@ class GateCampaign:
     """One campaign of a gate: a tier, a scenario profile, and how many scenarios.
 
     `budget`: seconds. With `scenarios` it is an upper bound; without, the campaign uses all of it and must
-    have judged `least` scenarios. What time has cut short is undecided. `definitions`: where definitions are
-    that take the place of random ones; empty for random ones. `values`: where theirs come from.
+    have judged `least` scenarios. A campaign that ran out of time is undecided. `definitions`: the path of
+    given definitions, which take the place of random ones; "" for random ones. `values`: where the values in
+    the rows of given definitions come from.
     """
 
     tier: str
@@ -30,10 +31,10 @@ class GateCampaign:
 class GateProfile:
     """The campaigns, the checks and the fault hunt of one kind of gate.
 
-    `fault_scenarios`: in which each fault must be found; `fault_budget`: seconds, an upper bound.
+    `fault_scenarios`: within how many each fault must be found; `fault_budget`: seconds, an upper bound.
     `core_only`: hunt the core faults, not all. `daily`: a new seed every day. `rounds`: how much each check
     of `campaign.gate.checks` does; 0 for none of them. `engines`: the tiers of engines that are not the
-    built-in one, if the gate stands before these; then no faults are planted.
+    built-in one, if the gate tests these; then no faults are planted.
     """
 
     name: str
@@ -53,9 +54,10 @@ class GateProfile:
 
 
 def over_definitions(gate: GateProfile, path: str, values: ValuesFrom = ValuesFrom.RANDOM) -> GateProfile:
-    """The gate with one more campaign for each of its tiers: over definitions that somebody else wrote.
+    """Returns the gate with one more campaign for each of its tiers: over given definitions.
 
-    It has the scenarios and the time of the tier's first campaign, of which slow tiers do quick ones.
+    It has the number of scenarios and the time of the tier's first campaign. On slow tiers its scenarios are
+    those of the profile `quick`.
     """
     first: dict[str, GateCampaign] = {}
     for campaign in gate.campaigns:
@@ -73,10 +75,11 @@ def over_definitions(gate: GateProfile, path: str, values: ValuesFrom = ValuesFr
 
 
 def before_engines(gate: GateProfile, tiers: tuple[str, ...], least: int | None) -> GateProfile:
-    """The gate before engines that are not the built-in one: a campaign on each, with its share of the time.
+    """Returns the gate that tests engines other than the built-in one, by a campaign on each of `tiers`.
 
-    `least`: scenarios that each campaign must have judged; None: as many as the first campaign of the gate.
-    Checks and planted faults are of the built-in engine, and are left out.
+    The campaigns share the time of the gate equally. `least`: scenarios that each must have judged; None: as
+    many as the first campaign of the gate. Checks and planted faults test the built-in engine, and are left
+    out.
     """
     first = gate.campaigns[0]
     campaigns = tuple(

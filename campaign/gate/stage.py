@@ -1,4 +1,4 @@
-"""What a gate runs, and the result of one stage of it."""
+"""The plan of a gate, and the result of one stage of it, such as a campaign or a hunt for planted faults."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ MAX_LISTED = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatePlan:
-    """What a gate runs. `slowdown`: the share of the baseline's speed that may be lost.
+    """What a gate runs. `corpus`: the folder of kept scenarios. `out`: the folder of the gate's results.
 
-    `resume`: continue the campaigns that an earlier gate began in `out`; the other stages run again.
+    `faults`: the names of the planted faults to hunt. `slowdown`: the share of the baseline's speed that may
+    be lost. `resume`: continue the campaigns that an earlier gate began in `out`; the other stages run again.
     """
 
     gate: GateProfile
@@ -51,8 +52,8 @@ class GatePlan:
 class Stage:
     """The result of one stage: a line of the gate's table, and the JUnit cases behind it.
 
-    `summary`: of a campaign. `hunted`: the verdict on each fault that was hunted. `look`: where to look, or
-    the command that runs the stage alone.
+    `summary`: None unless the stage is a campaign. `hunted`: the verdict on each fault that was hunted.
+    `look`: the file that tells more, or the command that runs the stage alone.
     """
 
     name: str
@@ -68,8 +69,9 @@ class Stage:
     def junit_cases(self) -> tuple[Case, ...]:
         """The cases of the stage, none of which is empty.
 
-        A stage that is no pass has a case that says so: its own one, unless some part of it has one. Parts
-        that were not done are skipped, so that eighty of them do not hide the one error of their stage.
+        A stage that is no pass has a case with its verdict: one for the stage itself, unless one of its parts
+        has that verdict. Parts that were not done are skipped, so that eighty of them do not hide the one
+        error of their stage.
         """
         own = Case(self.name, self.seconds, CASES[self.verdict], self.message, self.look)
         if not self.cases:
@@ -79,11 +81,11 @@ class Stage:
 
 
 def hunted_faults(stages: Sequence[Stage]) -> dict[str, HuntVerdict]:
-    """The verdict on each fault that some stage hunted."""
+    """Returns the verdict on each fault that some stage hunted, by the fault's name."""
     return {fault: verdict for stage in stages for fault, verdict in stage.hunted.items()}
 
 
 def listed(items: Sequence[str], separator: str) -> str:
-    """The first items as one text, and how many more there are."""
+    """Returns the first `MAX_LISTED` items as one text, and how many more there are: `a, b, and 3 more`."""
     more = len(items) - MAX_LISTED
     return separator.join([*items[:MAX_LISTED], *([f"and {more} more"] if more > 0 else [])])

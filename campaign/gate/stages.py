@@ -38,7 +38,7 @@ from workload.outcomes.run_verdict import run_verdict, worst
 
 
 def run_gate(plan: GatePlan, progress: Callable[[str], None] = lambda name: None) -> Iterator[Stage]:
-    """The stages, each when it has ended. An interrupted campaign is the last stage.
+    """Runs the stages of a gate and yields each when it has ended. An interrupted campaign is the last one.
 
     `progress` receives the name of each stage that begins.
     """
@@ -54,7 +54,7 @@ def run_gate(plan: GatePlan, progress: Callable[[str], None] = lambda name: None
 
 
 def stages_of(plan: GatePlan, done: list[Stage]) -> Iterator[tuple[str, Callable[[], Stage]]]:
-    """The name of each stage and the function that runs it. `done`: the stages that have ended so far."""
+    """Yields each stage's name and the function that runs it. `done`: the stages that have ended so far."""
     if not plan.gate.engines or plan.corpus.exists():
         yield "kept scenarios", partial(corpus, plan)
     for campaign in plan.gate.campaigns:
@@ -72,7 +72,7 @@ def stages_of(plan: GatePlan, done: list[Stage]) -> Iterator[tuple[str, Callable
 
 
 def campaign_name(campaign: GateCampaign) -> str:
-    """The name of a campaign's stage: `smoke campaign`, `quick campaign on delta`."""
+    """Returns the name of a campaign's stage: `smoke campaign`, `quick campaign on delta`."""
     tier = "" if campaign.tier == "rules" else f" on {campaign.tier}"
     if campaign.definitions:
         return f"your definitions{tier}"
@@ -80,15 +80,15 @@ def campaign_name(campaign: GateCampaign) -> str:
 
 
 def faults_name(plan: GatePlan) -> str:
-    """The name of the stage that hunts planted faults."""
+    """Returns the name of the stage that hunts planted faults."""
     return "core faults" if plan.gate.core_only else "planted faults"
 
 
 def corpus(plan: GatePlan) -> Stage:
-    """The stage that replays the kept scenarios: all must pass.
+    """Replays the kept scenarios, all of which must pass, and returns the stage.
 
-    Without a folder or a scenario nothing was replayed, which is undecided. A file that cannot be read has
-    failed: the scenario that it kept is judged no more.
+    Without a folder or a scenario nothing was replayed, which is undecided. A file that cannot be read is a
+    failure: otherwise its scenario would not be judged any more, and nobody would notice.
     """
     name, look = "kept scenarios", f"{plan.corpus}: dvs replay FILE"
     if not plan.corpus.is_dir():
@@ -123,7 +123,7 @@ def corpus(plan: GatePlan) -> Stage:
 
 
 def replay_case(lane: Lane, file: Path, name: str, tier: str = "rules") -> Case:
-    """The case of one kept scenario, which is judged again."""
+    """Judges a kept scenario again and returns its JUnit case. `name`: the file, from the corpus on."""
     look = f"dvs replay {file}" if tier == "rules" else f"dvs replay {file} --tier {tier}"
     try:
         outcome = lane.judge(read_scenario(file))
@@ -143,13 +143,13 @@ def replay_case(lane: Lane, file: Path, name: str, tier: str = "rules") -> Case:
 
 
 def no_campaign() -> Stage:
-    """The stage of a gate without a campaign: kept scenarios and faults alone say too little to open it."""
+    """Returns the stage of a gate without a campaign, whose other stages say too little to open it."""
     message = "no campaign ran: the profile names none, so no random scenario was judged"
     return Stage("campaigns", Decision.UNDECIDED, message)
 
 
 def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
-    """The stage of one campaign, floors included.
+    """Runs one campaign and returns its stage, whose verdict includes the floors.
 
     A tier that does not start leaves the stage undecided, so that the other stages still run.
     """
@@ -192,7 +192,7 @@ def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
 
 
 def campaign_text(summary: RunSummary) -> str:
-    """The result of a campaign in one line: outcomes, scenarios that are missing, floors."""
+    """Returns the result of a campaign in one line: outcomes, scenarios that are missing, floors."""
     unmet = ", ".join(
         f"{name} ({floor.reached} of {floor.wanted})" for name, floor in summary.coverage.unmet.items()
     )
@@ -206,7 +206,7 @@ def campaign_text(summary: RunSummary) -> str:
 
 
 def known(rules: IgnoreRules, done: Sequence[Stage]) -> Stage:
-    """The stage that reports how the ignore rules were used in all campaigns; it never shuts the gate."""
+    """Returns the stage that reports how all campaigns used the ignore rules; it never shuts the gate."""
     summaries = [stage.summary for stage in done if stage.summary is not None]
     fingerprints = [
         fingerprint
@@ -222,7 +222,7 @@ def known(rules: IgnoreRules, done: Sequence[Stage]) -> Stage:
 
 
 def faults(plan: GatePlan) -> Stage:
-    """The stage that hunts planted faults: all must be killed, or the gate could miss real bugs too.
+    """Hunts planted faults and returns the stage: all must be killed, or the gate could miss real bugs too.
 
     A fault has survived after `fault_scenarios` scenarios, and not before: a machine that is slow or busy
     leaves it undecided.
@@ -262,7 +262,7 @@ def faults(plan: GatePlan) -> Stage:
 
 
 def fault_case(plan: GatePlan, result: HuntResult) -> Case:
-    """The case of one fault: what came of its hunt, what it does, and the command that hunts it again."""
+    """Returns the JUnit case of a fault: the result of its hunt, what it does, how to hunt it again."""
     message = hunt_text(result.verdict, result.scenarios, result.most)
     if result.kill is not None:
         message += f", by the check {result.kill.killer.value}"
@@ -279,9 +279,9 @@ def fault_case(plan: GatePlan, result: HuntResult) -> Case:
 
 
 def baseline(before: Baseline, done: Sequence[Stage], slowdown: float) -> Stage:
-    """The stage that compares the others with the baseline; undecided where nothing can be compared.
+    """Compares the stages done so far with the baseline; undecided where nothing can be compared.
 
-    Lost speed leaves it undecided: it is the clock's word, and another program may have had the machine.
+    Lost speed leaves it undecided: only the clock shows it, and another program may have used the machine.
     """
     campaigns = [stage.summary for stage in done if stage.summary is not None]
     hunted = hunted_faults(done)

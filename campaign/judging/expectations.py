@@ -1,6 +1,7 @@
 """Which refresh modes and actions are due, by the harness's own rules.
 
-Written by hand and apart from the engine: the judge compares the engine's decisions with these.
+They are written by hand and apart from the engine, and the judge compares the engine's decisions with them.
+For example, a table whose base tables nobody wrote since its last refresh must be refreshed by NO_DATA.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ Its own set on purpose: an operator that disappears from the engine's registry m
 
 
 MOST_NESTED = 32
-"""How deep a query may be nested that the engine must take: of deeper ones it may refuse to keep changes, as
-its plans have a greatest depth, which its documentation gives."""
+"""The greatest nesting of a query that the engine must maintain incrementally. Its plans have a greatest
+depth, which its documentation gives, so it may refuse deeper queries."""
 
 KEEPING = Update | Delete | Merge | Truncate | Restore | Optimize
 """Statements that keep the identities of all rows if the rows are the same after them. RESTORE may bring back
@@ -57,12 +58,12 @@ other identities; then the row ids tell."""
 
 
 def incremental_due(table: DynamicTable, operators: frozenset[str]) -> bool:
-    """Whether a table over these operators (views expanded) must come out INCREMENTAL."""
+    """Tells whether a table over these operators (views expanded) must be maintained incrementally."""
     return table.mode is not RefreshMode.FULL and operators <= SUPPORTED
 
 
 def keeps_rows(statement: Dml) -> bool:
-    """Whether a statement surely leaves every row and its identity as they are."""
+    """Tells whether a statement surely leaves every row and its identity as they are."""
     match statement:
         case Optimize():
             return True
@@ -89,14 +90,14 @@ class SourceHistory:
     without_effect: Collection[tuple[str, int]] = ()
 
     def base_tables(self, name: str) -> frozenset[str]:
-        """The base tables behind a relation, at any depth."""
+        """Returns the base tables behind a relation, at any depth."""
         definition = self._definitions.get(name)
         if definition is None:
             return frozenset({name})
         return frozenset().union(*map(self.base_tables, names_read(definition.query)))
 
     def direct_sources(self, name: str) -> frozenset[str]:
-        """The base and dynamic tables that a definition reads, directly or through views."""
+        """Returns the base and dynamic tables that a definition reads, directly or through views."""
         sources = names_read(self._definitions[name].query)
         through_views = (
             self.direct_sources(source) if isinstance(self._definitions.get(source), View) else {source}
@@ -105,7 +106,7 @@ class SourceHistory:
         return frozenset().union(*through_views)
 
     def reads_by_views(self, name: str, source: str) -> bool:
-        """Whether a definition is `source`, or has its query within its own: it reads it as a view."""
+        """Tells whether a definition is `source`, or reads it as a view, directly or through other views."""
         definitions = self._definitions
         views = (
             read for read in names_read(definitions[name].query) if isinstance(definitions.get(read), View)
@@ -117,7 +118,7 @@ class SourceHistory:
         return {definition.name: definition for definition in self.scenario.definitions}
 
     def statements(self, tables: frozenset[str], after: int, until: int) -> list[Dml]:
-        """The statements on some base tables committed in (after, until]."""
+        """Returns the statements on some base tables committed in (after, until]."""
         return [
             statement
             for step in self.scenario.steps
@@ -127,11 +128,11 @@ class SourceHistory:
         ]
 
     def last_commit(self, table: str, until: int) -> int:
-        """The time of the newest version of a base table up to a time; -1 if nothing was written yet."""
+        """Returns the time of the newest version of a base table up to a time; -1 if there is none yet."""
         return max((at for at in self.written.get(table, ()) if at <= until), default=-1)
 
     def unchanged(self, name: str, after: int, until: int) -> bool:
-        """Whether every row behind a relation is surely the same at both times, its identity included."""
+        """Tells whether every row behind a relation is surely the same at both times, with its identity."""
         return not (after < until and self.moves(name)) and all(
             keeps_rows(statement)
             for table in self.base_tables(name)
@@ -141,14 +142,14 @@ class SourceHistory:
         )
 
     def moves(self, name: str) -> bool:
-        """Whether the rows of a relation may change as time passes, though nobody writes a source."""
+        """Tells whether the rows of a relation may change as time passes, though nobody writes a source."""
         definition = self._definitions.get(name)
         if definition is None:
             return False
         return reads_time(definition.query) or any(map(self.moves, names_read(definition.query)))
 
     def reads_time(self, name: str) -> bool:
-        """Whether a definition reads the current time itself, or in a view."""
+        """Tells whether a definition reads the current time itself, or in a view."""
         return any(
             reads_time(each.query)
             for each in self.scenario.definitions
@@ -156,12 +157,12 @@ class SourceHistory:
         )
 
     def only_time_passed(self, name: str, after: int, until: int) -> bool:
-        """Whether nothing was written below a definition that reads the current time in (after, until]."""
+        """Tells whether a definition moves with the time, and nobody wrote below it in (after, until]."""
         written = self.statements(self.base_tables(name), after, until)
         return self.moves(name) and all(isinstance(each, Optimize) for each in written)
 
     def _same_by_key(self, table: str, at: int) -> bool:
-        """Whether a commit has written the rows of a table with a primary key again as they were."""
+        """Tells whether a commit wrote the rows of a table with a primary key again as they were."""
         return table in self._keyed and (table, at) in self.without_effect
 
     @property
@@ -171,7 +172,10 @@ class SourceHistory:
     def actions_due(
         self, name: str, incremental: bool, previous: int | None, timestamp: int
     ) -> frozenset[Action]:
-        """The actions that may rightly refresh a table from its previous data timestamp to a new one."""
+        """Returns the actions that may rightly refresh a table from its previous data timestamp to a new one.
+
+        `incremental`: whether the table is maintained incrementally. `previous`: None at its first refresh.
+        """
         if previous is None:
             return frozenset({Action.INITIALIZE})
         statements = self.statements(self.base_tables(name), previous, timestamp)
@@ -193,7 +197,7 @@ class SourceHistory:
         return frozenset(due)
 
     def _idle(self, table: str, after: int, until: int) -> bool:
-        """Whether no commit in (after, until] gave a base table other rows, or other identities to them."""
+        """Tells whether no commit in (after, until] changed rows of a base table, or their identities."""
         times = (at for at in self.written.get(table, ()) if after < at <= until)
         return all(
             all(isinstance(s, Optimize) for s in statements)
@@ -211,18 +215,18 @@ def _keeps_identities(statement: Dml) -> bool:
 
 
 def nesting(scenario: Scenario, query: Query) -> int:
-    """How many blocks, joins and set operations stand inside one another, those of views included."""
+    """Returns how many blocks, joins and set operations stand inside one another, views included."""
 
-    def depth(node: RowSource, known: Mapping[str, int]) -> int:
+    def depth(node: RowSource, depths: Mapping[str, int]) -> int:
         match node:
             case Named(name, _):
-                return 1 + known.get(name, 0)
+                return 1 + depths.get(name, 0)
             case With(ctes, body):
                 for cte in ctes:
-                    known = {**known, cte.name: depth(cte.query, known)}
-                return 1 + depth(body, known)
+                    depths = {**depths, cte.name: depth(cte.query, depths)}
+                return 1 + depth(body, depths)
             case _:
-                return 1 + max((depth(part, known) for part in inputs(node)), default=0)
+                return 1 + max((depth(part, depths) for part in inputs(node)), default=0)
 
     views: dict[str, int] = {}
     for each in scenario.definitions:
@@ -240,11 +244,11 @@ def unreadable_by_spark(scenario: Scenario, query: Query, message: str) -> bool:
 
     An engine that asks Spark what a text means cannot take such a query. `message`: what the engine said.
     """
-    known = {each.name: each for each in scenario.definitions}
+    definitions = {each.name: each for each in scenario.definitions}
 
     def has_it(query: Query) -> bool:
         blocks = (node for node in walk(query) if isinstance(node, Select))
-        views = (known[name] for name in names_read(query) if isinstance(known.get(name), View))
+        views = (definitions[name] for name in names_read(query) if isinstance(definitions.get(name), View))
         return any(b.qualify is not None and b.group_by is not None for b in blocks) or any(
             has_it(view.query) for view in views
         )
@@ -253,7 +257,7 @@ def unreadable_by_spark(scenario: Scenario, query: Query, message: str) -> bool:
 
 
 def operators_of(scenario: Scenario, query: Query) -> frozenset[str]:
-    """The operators of a query, those of the views it reads included."""
+    """Returns the operators of a query, including those of the views that it reads."""
     views = {
         definition.name: definition for definition in scenario.definitions if isinstance(definition, View)
     }

@@ -80,19 +80,23 @@ ROW_BY_ROW = frozenset(
 class Judgement:
     """Walks through a trace beside the truth and collects findings.
 
+    `vote`: recomputes a table in full on the engine. `own_error`: runs the engine's own SQL on a query.
     `broken`: the error that ended the run before its end; "" without one.
     `texts`: what the definitions that are given as text must hold.
     `split`: at some refresh the engine's full recomputation agreed with the stored contents, not with the
     oracle. `unvoted`: at some other one it failed.
     `promise_broken`: what is promised of the base tables and does not hold, so that nothing is judged.
     `not_judged`: why a part of the run could not be judged. `unsupported`: the first definition that the
-    engine refused, and why. `written`: for each base table the times at which it got a new version.
+    engine refused, and why.
+    `contents`, `timestamps`: what the last refresh of each table stored, and its data timestamp.
+    `incremental`: whether each table is maintained incrementally. `refreshes`: by step, those that were done.
+    `versions`: the newest version of each base table. `written`: the times at which each got a new version.
     `without_effect`: those of these writes that left the rows as they were.
     `failed`: by step, the table whose refresh failed as its query does.
     `met`: how often the run met the states that the judgement counts, by name.
     `refused`: whether a refresh failed or a definition was refused, so that later refreshes may be missing.
-    `waiting`: what means something else since a definition was replaced, until its next refresh; whether that
-    one writes the table anew.
+    `waiting`: the tables that were not refreshed since a definition that they read was replaced; True where
+    that changes their own query, so that the next refresh must write them anew.
     `unreadable`: definitions that Spark cannot read though they are right.
     """
 
@@ -130,8 +134,8 @@ class Judgement:
     def run(self) -> None:
         """Judges every event, as far as the engine shows what a check needs.
 
-        What an engine shows may break a check. What was found before that stays. If nothing was, the error
-        is raised.
+        What an engine shows may break a check. Findings made before that stay; without one, the error is
+        raised.
         """
         try:
             self._run()
@@ -140,6 +144,7 @@ class Judgement:
                 raise
 
     def _run(self) -> None:
+        """Judges the events one by one, then the refreshes as a whole, then the run as a history."""
         for event in self.trace.events:
             try:
                 self._event(event)
@@ -153,6 +158,7 @@ class Judgement:
             self._as_history()
 
     def _event(self, event: Event) -> None:
+        """Judges one event. Raises UnfitValue: some row has a value that its column cannot hold."""
         match event:
             case SourceWritten():
                 self._source(event)
@@ -200,7 +206,7 @@ class Judgement:
             self.waiting[new] = self.sources.reads_by_views(new, first)
 
     def _source(self, event: SourceWritten) -> None:
-        """Compares a base table: where it differs, tables over it say nothing about the engine."""
+        """Compares a base table: where it differs, the tables over it tell nothing about the engine."""
         self.checks += 1
         at = self.scenario.steps[event.step].at
         if broken := self.truth.broken_promise(event.table, at):
@@ -226,7 +232,7 @@ class Judgement:
     def _past_read(self, event: PastRead) -> None:
         """Compares what a reader saw of an earlier data timestamp with the query at that time."""
         if any(finding.table == event.table for finding in self.findings):
-            # What was stored wrongly is read so.
+            # A table that was stored wrongly is read wrongly: that is no second mistake.
             return
         self.checks += 1
         self.met["read of an earlier data timestamp"] += 1
@@ -237,7 +243,7 @@ class Judgement:
             return
         columns = self.truth.columns(event.table)
         try:
-            # Of rows that are equal in the order of a LIMIT the table had those that it has kept.
+            # Where a LIMIT leaves ties, any choice is right, so the oracle takes the rows that were read.
             expected = self._contents(event.table, event.timestamp, event.rows)
         except OracleQueryError:
             return
@@ -251,6 +257,7 @@ class Judgement:
             )
 
     def _incremental_due(self, name: str) -> bool:
+        """Tells whether the engine must maintain a definition incrementally."""
         definition = self.scenario.definition(name)
         if not isinstance(definition, DynamicTable):
             return False
@@ -260,7 +267,7 @@ class Judgement:
         return incremental_due(definition, operators_of(self.scenario, definition.query))
 
     def _admission_due(self, name: str) -> bool:
-        """Whether the engine must take a definition, in the mode that it asks for."""
+        """Tells whether the engine must take a definition, in the mode that it asks for."""
         definition = self.scenario.definition(name)
         if self._is_deep(name) or self.texts.has(name):
             return False
@@ -269,13 +276,14 @@ class Judgement:
         return operators_of(self.scenario, definition.query) <= SUPPORTED
 
     def _is_deep(self, name: str) -> bool:
-        """Whether a definition is nested so deep that the engine may rightly refuse to maintain changes."""
+        """Tells whether a definition is nested so deep that the engine may rightly not maintain changes."""
         return nesting(self.scenario, self.scenario.definition(name).query) > MOST_NESTED
 
     def _types_of(self, name: str) -> list[SqlType]:
         return [column.type for column in self.truth.columns(name)]
 
     def _created(self, event: Created) -> None:
+        """Compares the mode of a new dynamic table with the one that was due."""
         if event.incremental is None or not isinstance(self.scenario.definition(event.name), DynamicTable):
             return
         self.checks += 1
@@ -290,11 +298,12 @@ class Judgement:
             self._find(Check.REFRESH_MODE, event.name, event.step, message)
 
     def _declared(self, event: Declared) -> None:
+        """Notes that the engine refused a definition, and finds out whether it rightly did."""
         self.refused = True
         if event.name in self.unreadable:
-            # A later refresh does not find it.
+            # It was refused before; this is a later refresh, which does not find the table.
             return
-        # The first tells why; later ones that the table is not there.
+        # The first refusal tells the reason; later ones say that the table is not there.
         self.unsupported = self.unsupported or f"{event.name}: {event.message}"
         query = self.scenario.definition(event.name).query
         above = self.unreadable.intersection(names_read(query))
@@ -305,13 +314,14 @@ class Judgement:
             self._find(Check.REFRESH_MODE, event.name, event.step, message)
 
     def _refreshed(self, event: Refreshed) -> None:
+        """Judges a refresh: its action, its contents, its row ids and its change set."""
         previous = self.timestamps.get(event.table)
         self.not_checked.update(not_checked(self.trace.shown))
         if Shown.ACTIONS in self.trace.shown:
             self._action(event, previous)
         try:
-            held = [stored.row for stored in event.contents]
-            circumstances = self._circumstances(event.table, previous, event.timestamp, held)
+            stored_rows = [stored.row for stored in event.contents]
+            circumstances = self._circumstances(event.table, previous, event.timestamp, stored_rows)
             judged = check_refresh(event, circumstances)
             self._needless(event, previous)
         except OracleQueryError as error:
@@ -337,7 +347,7 @@ class Judgement:
         self._keep(event)
 
     def _voted(self, finding: Finding, event: Refreshed) -> Finding:
-        """The finding with the votes on whose fault it is."""
+        """Returns a finding about contents with the votes on whose fault the difference is."""
         if self.texts.voice is not None and self.texts.has(event.table):
             # Spark's answer to the text is the truth, so nothing else has to be asked.
             return replace(finding, votes={"verdict": INCREMENTAL_BUG, "what is right": "Spark's own answer"})
@@ -349,7 +359,7 @@ class Judgement:
     def _find_unfit(self, event: Event) -> bool:
         """Adds the first row of an event that its columns cannot hold; returns whether there is one.
 
-        Without one the rows at fault are not the engine's.
+        Without one the row with the wrong value is not the engine's.
         """
         rows: list[Row] = []
         match event:
@@ -388,9 +398,10 @@ class Judgement:
     def _pairs_fail(self, event: Refreshed, previous: int | None) -> bool:
         """Tells whether rows that were never there together may make the query of the changes fail.
 
-        The query of a table must have joins, views expanded, and may fail on its data. Where all else in it
-        and below it are filters, it must fail over the rows of both data timestamps, in DuckDB or in the
-        engine's own SQL; groups and the like have other values over both, which say nothing.
+        Such a query joins old rows of one table with new rows of another. So the table's query must have
+        joins, views expanded, and must be able to fail on its data. Where it works row by row otherwise, it
+        must fail over the rows of both data timestamps, in DuckDB or in the engine's own SQL; groups and the
+        like have other values over both, which say nothing.
         """
         if self.texts.has(event.table):
             return previous is not None and (
@@ -409,13 +420,14 @@ class Judgement:
 
     def _may_fail(self, name: str) -> bool:
         """Tells whether the query of a relation, or of one below it, may fail on its data."""
-        known = {definition.name: definition for definition in self.scenario.definitions}
-        if name not in known:
+        definitions = {definition.name: definition for definition in self.scenario.definitions}
+        if name not in definitions:
             return False
-        query = known[name].query
+        query = definitions[name].query
         return isinstance(query, Verbatim) or may_fail(query) or any(map(self._may_fail, names_read(query)))
 
     def _action(self, event: Refreshed, previous: int | None) -> None:
+        """Compares the action of a refresh with those that were due."""
         self.checks += 1
         incremental = self.incremental.get(event.table, False)
         due = self.sources.actions_due(event.table, incremental, previous, event.timestamp)
@@ -438,21 +450,21 @@ class Judgement:
             self._find(Check.REFRESH_MODE, event.table, event.step, message, event.timestamp)
 
     def _due_by_time(self, event: Refreshed, due: frozenset[Action]) -> frozenset[Action]:
-        """Returns the actions due for a refresh since whose start nothing was written below the table.
+        """Returns the actions due for a refresh in whose interval only time has passed, and nobody wrote.
 
         `due`: the actions due, whatever rows have come or gone.
         """
-        none = event.change_set is not None and not event.change_set
-        quiet = none or event.action is Action.NO_DATA
+        no_changes = event.change_set is not None and not event.change_set
+        quiet = no_changes or event.action is Action.NO_DATA
         self.met["time passed and changed nothing" if quiet else "time alone changed rows"] += 1
         below = any(map(self.sources.moves, self.sources.direct_sources(event.table)))
         # A table below may have changed rows that this one does not show.
-        return frozenset({Action.NO_DATA}) if none and not below and Action.NO_DATA in due else due
+        return frozenset({Action.NO_DATA}) if no_changes and not below and Action.NO_DATA in due else due
 
     def _due_after_replacement(
         self, event: Refreshed, incremental: bool, due: frozenset[Action]
     ) -> frozenset[Action]:
-        """Returns the actions due for the first refresh after what a table means was replaced.
+        """Returns the actions due for the first refresh of a table in `waiting`.
 
         `due`: the actions due by the statements on its base tables.
         """
@@ -466,6 +478,7 @@ class Judgement:
         return frozenset({Action.REINITIALIZE, Action.FULL})
 
     def _refused(self, event: RefreshRefused) -> None:
+        """Judges a refresh that failed: rightly, if the query fails on its data, for the oracle too."""
         if event.error is RefreshError.BROKEN:
             self.refused = True
             self.checks += 1
@@ -495,17 +508,18 @@ class Judgement:
         self.findings.extend(judged.findings)
 
     def _fails_by_itself(self, event: RefreshRefused) -> bool:
-        """Whether the engine's own SQL fails on the defining query with the error of the refresh."""
+        """Tells whether the engine's own SQL fails on the defining query with the error of the refresh."""
         try:
             error = self.own_error(self.truth, event.table, event.timestamp, None)
         except BaseException as broken:  # noqa: BLE001  # then nothing speaks for the engine
             error = ""
+            # Raises the error again where it is KeyboardInterrupt.
             shown(broken)
         # Up to the end of Spark's error condition: "ArithmeticException: [ARITHMETIC_OVERFLOW".
         return bool(error) and error.split("]")[0] == event.message.split("]")[0]
 
     def _failed_as_its_query(self, event: RefreshRefused, state: str) -> None:
-        """Notes a refresh that failed rightly: what was due after it may come at any later time."""
+        """Notes a refresh that failed rightly: refreshes due after it may come at any later time."""
         self.checks += 1
         self.met[state] += 1
         self.failed.setdefault(event.step, event.table)
@@ -540,8 +554,9 @@ class Judgement:
             self._find(Check.INVARIANT_6, event.table, event.step, message, event.timestamp)
 
     def _circumstances(
-        self, table: str, previous: int | None, timestamp: int, held: Iterable[Row] = ()
+        self, table: str, previous: int | None, timestamp: int, stored_rows: Iterable[Row] = ()
     ) -> Circumstances:
+        """Returns what a refresh is judged by. `stored_rows`: those that it stored."""
         sources = self.sources
         bases = sources.base_tables(table)
         return Circumstances(
@@ -557,14 +572,14 @@ class Judgement:
             if Shown.FRONTIER in self.trace.shown
             else None,
             expected_columns=self.truth.compared_columns(table),
-            expected_rows=self._contents(table, timestamp, held),
+            expected_rows=self._contents(table, timestamp, stored_rows),
         )
 
-    def _contents(self, table: str, timestamp: int, held: Iterable[Row]) -> tuple[Row, ...]:
-        """What a table must hold. Raises as `DelayedView.contents` does, also where Spark fails on data."""
+    def _contents(self, table: str, timestamp: int, stored_rows: Iterable[Row]) -> tuple[Row, ...]:
+        """Returns what a table must hold, of ties the stored ones. Raises as `DelayedView.contents` does."""
         if self.texts.has(table):
             return self.texts.contents(table, timestamp)
-        return self.truth.contents_like(table, timestamp, held)
+        return self.truth.contents_like(table, timestamp, stored_rows)
 
     def _all_refreshed(self) -> None:
         """Compares the refreshes with those that were due, unless some may be missing after a refusal."""
@@ -603,11 +618,12 @@ class Judgement:
 
 
 def _listed(refreshes: Sequence[Due]) -> str:
+    """Returns refreshes as text: `t1 at 30, t2 at 30`."""
     return ", ".join(f"{refresh.table} at {refresh.timestamp}" for refresh in refreshes) or "nothing"
 
 
 def _shown(trace: Trace, given: Set[str]) -> dict[str, int]:
-    """Returns the actions, branches and modes that an engine shows, each with its number, by name.
+    """Returns how often an engine showed each action, branch and mode, by name.
 
     `given`: the definitions that are given as text; of these the actions and the mode count by definition.
     """
@@ -704,7 +720,7 @@ def classify(judgement: Judgement) -> Conclusion:
     findings = judgement.findings
     if judgement.promise_broken:
         return Conclusion(OutcomeClass.GENERATOR_INVALID, judgement.promise_broken)
-    # What follows a wrong table is wrong, too: the first finding of each table tells whose fault it is.
+    # After a table is wrong, later findings about it follow from that: its first one tells whose fault it is.
     first_wrong = {finding.table: finding for finding in reversed(findings) if finding.check is Check.SOURCES}
     if not all(_was_undone(judgement, finding) for finding in first_wrong.values()):
         return Conclusion(OutcomeClass.INFRASTRUCTURE_FAILURE, judgement.not_judged)

@@ -1,6 +1,6 @@
 """A lane: one engine, on which scenarios are run and judged one by one.
 
-`campaign.lanes` builds lanes from the names of the command line, lifts scenarios, and spreads them over
+`campaign.lanes` builds lanes from the words of the command line, lifts scenarios, and spreads them over
 workers.
 """
 
@@ -41,7 +41,7 @@ class LaneResult(NamedTuple):
 
 
 FOUND = (OutcomeClass.PRODUCT_FAILURE, OutcomeClass.DIVERGENCE)
-"""The outcomes that stay, whatever breaks after what was found."""
+"""The outcomes with something wrong, which stay even if the run breaks afterwards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Lane:
 
     `recording`: how a run is recorded as a history. `limits`: the scenarios that the engine supports.
     `fresh_percent`: the share of refreshes after which row ids are compared with those of a fresh
-    initialization. `on_spark`: the engine's own evaluation of a text is Spark's.
+    initialization. `on_spark`: whether the engine's own evaluation of a text is Spark's.
     """
 
     engine: Engine
@@ -70,6 +70,7 @@ class Lane:
         return LaneResult(self.judge(scenario), scenario)
 
     def _judge(self, scenario: Scenario) -> Outcome:
+        """Returns the outcome of a scenario with the seconds of engine, driver and judge."""
         try:
             check_scenario(scenario)
             wanted = fresh_sample(scenario, self.fresh_percent)
@@ -99,6 +100,7 @@ class Lane:
         return self._judged_before(scenario, so_far.trace, broken)
 
     def _judged(self, scenario: Scenario, trace: Trace, broken: str = "") -> Outcome:
+        """Returns the judgement of a trace. `broken`: the error that ended the run before its end."""
         return judge(
             scenario,
             trace,
@@ -120,19 +122,19 @@ class Lane:
         return replace(outcome, breakage=broken.breakage) if outcome.outcome in FOUND else broken
 
     def _vote(self, scenario: Scenario, truth: DelayedView, refreshed: Refreshed) -> Sequence[Row]:
-        """The third vote on a refresh: the engine's full computation on the oracle's source rows."""
+        """Returns the third vote on a refresh: the engine's full computation on the oracle's source rows."""
         wanted = recomputation(scenario, truth, refreshed.table, refreshed.timestamp, limits=self.limits)
         return self.engine.recompute(wanted)
 
     def _spark_answer(self, scenario: Scenario, table: str, timestamp: int) -> Sequence[Row]:
-        """Spark's answer to the text of a definition: the engine takes no part but its session."""
+        """Returns Spark's answer to the text of a definition: the engine gives only its session."""
         with DelayedView(scenario, shared_duckdb()) as truth:
             return self.engine.recompute(recomputation(scenario, truth, table, timestamp))
 
     def _own_error(
         self, scenario: Scenario, truth: DelayedView, table: str, timestamp: int, before: int | None
     ) -> str:
-        """The error of the engine's own SQL on the defining query, over the oracle's source rows."""
+        """Returns the error of the engine's own SQL on the defining query, over the oracle's source rows."""
         return self.engine.own_error(recomputation(scenario, truth, table, timestamp, before))
 
 

@@ -1,4 +1,4 @@
-"""The checks that cannot be made because an engine does not show what they need."""
+"""The checks that cannot be made because an engine does not show what they need, such as its row ids."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ CHECKS_THAT_NEED: Mapping[Shown, tuple[str, ...]] = {
     Shown.FRONTIER: (Check.FRONTIER.value, Check.HISTORY.value),
     Shown.ACTIONS: (Check.REFRESH_MODE.value,),
 }
-
+"""By the part of a refresh that an engine may show, the checks that need it."""
 
 SIGN_OF_ZEROS = "the sign of zeros"
 """What is not checked where the base tables of an engine do not keep it."""
 
 
 def not_checked(shown: frozenset[Shown]) -> tuple[str, ...]:
-    """The checks that are not made of one refresh; they are counted as not checked, never as passed."""
+    """Returns the checks that are not made of a refresh; they count as not checked, never as passed.
+
+    `shown`: the parts of a refresh that the engine shows.
+    """
     return tuple(check for part in Shown if part in EVERYTHING - shown for check in CHECKS_THAT_NEED[part])

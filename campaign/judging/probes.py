@@ -1,7 +1,7 @@
-"""Probes: views over the outer joins of a scenario that only the oracle sees, not the engine.
+"""Probes: views over the outer joins of a scenario, which the oracle evaluates and the engine does not see.
 
-They say which rows of an outer join have no match at some time; `states` counts by them the refreshes in
-which a row lost its last match or got its first one.
+For `FROM r LEFT JOIN s ON c` one view has the rows of r, and another one the rows of r without a match in s.
+By them `states` counts the refreshes in which a row lost its last match or got its first one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Probe:
     unmatched: View
 
     def matches_changed(self, truth: DelayedView, before: int, after: int) -> Iterator[str]:
-        """The states about matches that the table reached between two data timestamps."""
+        """Yields the states about matches that the table reached between two data timestamps."""
 
         def rows(view: View, at: int) -> set[str]:
             return {repr(row) for row in truth.contents(view.name, at)}
@@ -50,7 +50,7 @@ class Probed:
 
 
 def with_probes(scenario: Scenario) -> Probed:
-    """The scenario with a probe for each dynamic table that has an outer join in its outermost FROM."""
+    """Returns the scenario with a probe for each dynamic table with an outer join in its outermost FROM."""
     catalog = check_definitions(scenario)
     probes: list[Probe] = []
     for definition in scenario.dynamic_tables:
@@ -66,7 +66,10 @@ def with_probes(scenario: Scenario) -> Probed:
 
 
 def _probe(table: str, join: ir.Relation, catalog: Catalog, number: int) -> Probe | None:
-    """The probe of a relation; None unless it is an outer join with a named relation on its padded side."""
+    """Returns the probe of an outer join whose padded side is a named relation; None for others.
+
+    `number`: that of the probe's first view.
+    """
     match join:
         case ir.Join(ir.JoinKind.LEFT | ir.JoinKind.FULL, preserved, ir.Named() as padded, on):
             pass

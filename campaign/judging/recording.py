@@ -44,14 +44,15 @@ class Unrecorded(Exception):
 class Reader:
     """A reader transaction and its statements, in order.
 
-    `refreshed`: the refresh whose version a made-up reader reads; None for a reader of the scenario.
+    `run_history` adds readers that the scenario does not have, one for each version of a dynamic table.
+    `refreshed`: the refresh that made this version; None for a reader of the scenario.
     """
 
     statements: tuple[ReadDone, ...]
     refreshed: Refreshed | None = None
 
     def reads_one(self, dynamic: frozenset[str]) -> bool:
-        """Whether the reader reads one version of one dynamic table and nothing else."""
+        """Tells whether the reader reads one version of one dynamic table and nothing else."""
         read = {version for statement in self.statements for version in statement.versions.items()}
         return len(read) == 1 and next(iter(read))[0] in dynamic
 
@@ -61,7 +62,7 @@ class Observation:
     """Builds a history from a trace.
 
     `names`: the name of every table version in the history. `behind`: for each derived version, the versions
-    of base tables that it comes from. `timestamps`: the data timestamp of each derived version. `commits`:
+    of base tables from which it derives. `timestamps`: the data timestamp of each derived version. `commits`:
     (transaction, logical time) of each commit to base tables. `derived`: the versions of each dynamic table,
     in order. `newest`: the newest version of each base table. `readers`: each reader by its transaction.
     `starts`: the logical time at which a reader starts. `txn_of`: a reader's transaction, by `id(reader)`.
@@ -84,6 +85,7 @@ class Observation:
     txns: Iterator[int] = field(default_factory=lambda: count(1))
 
     def __post_init__(self) -> None:
+        # Version 0 of a base table is there before any transaction.
         for table in self.scenario.tables:
             self.names[table.name, 0] = Name(table.name, 0)
 
@@ -93,14 +95,14 @@ class Observation:
         return frozenset(table.name for table in self.scenario.dynamic_tables)
 
     def name(self, step: int, table: str, version: int, what: str) -> Name:
-        """The name of a table version. Raises Unrecorded: `what` says in the message who used it."""
+        """Returns the name of a table version. Raises Unrecorded: `what` says in the message who used it."""
         name = self.names.get((table, version))
         if name is None:
             raise Unrecorded(step, table, f"{what} version {version} of {table}, which nothing recorded made")
         return name
 
     def write(self, events: Sequence[SourceWritten]) -> None:
-        """Records a transaction over base tables; of several versions of a table the last is installed."""
+        """Records a transaction over base tables; of several versions of a table it installs the last."""
         new = [
             event
             for event in self.recording.written(events)
@@ -160,7 +162,7 @@ class Observation:
         return Draft(self.scenario.name, self.events, chains, precedes=list(self.times()) if timed else [])
 
     def times(self) -> Iterator[Precedes]:
-        """Time order: commits of base tables in sequence, and the last of them before each reader's start."""
+        """Yields the order in time: each commit before the next, and the last one before a reader's start."""
         for (first, _), (second, _) in pairwise(self.commits):
             yield Precedes(first, second)
         for txn, start in self.starts.items():
@@ -190,7 +192,7 @@ class Observation:
 
 
 def real_readers(trace: Trace) -> list[Reader]:
-    """The reader transactions of a run, in the order of their first statements."""
+    """Returns the reader transactions of a run, in the order of their first statements."""
     statements: dict[int, list[ReadDone]] = {}
     for event in trace.events:
         if isinstance(event, ReadDone):

@@ -26,7 +26,7 @@ from workload.scenario import Scenario
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """What is wrong with a run as a history, in a sentence, and at which refresh or read of it."""
+    """A mistake in a run as a history, in a sentence, and at which refresh or read it shows."""
 
     step: int
     table: str
@@ -51,7 +51,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The judgement of one history of a run; `checked` None where there is nothing to read."""
+    """The judgement of one history of a run. `checked`: None where nobody reads."""
 
     checked: Checked | None = None
     anomalies: tuple[Anomaly, ...] = ()
@@ -91,13 +91,14 @@ def observe(
 
 
 def _not_a_history(scenario: Scenario, step: int, table: str, message: str) -> Observed:
+    """Returns the result for a run that is no history, with the reason as its only anomaly."""
     return Observed((Anomaly(step, table, scenario.steps[step].at, message),), {}, False, 1)
 
 
 def _alone(
     observation: Observation, real: Sequence[Reader], base_tables: Callable[[str], frozenset[str]]
 ) -> _Part:
-    """Checks PL-SI with one reader of every version of every dynamic table, made-up and real ones."""
+    """Checks PL-SI with the readers of one version: those of the run, and one added for each version."""
     refreshes = observation.trace.refreshes
     if not refreshes:
         return _Part()
@@ -120,7 +121,7 @@ def _together(observation: Observation, real: Sequence[Reader]) -> _Part:
 
 
 def _incomplete(observation: Observation, base_tables: Callable[[str], frozenset[str]]) -> Iterator[Anomaly]:
-    """The refreshes whose version does not come from one version of each base table of its definition."""
+    """Yields the refreshes that do not derive from one version of each base table behind their definition."""
     for event in observation.trace.refreshes:
         name = observation.names[event.table, event.version]
         bases = sorted(base.obj for base in observation.behind[name])
@@ -132,7 +133,7 @@ def _incomplete(observation: Observation, base_tables: Callable[[str], frozenset
 
 
 def _violation(checked: Checked, level: Level, observation: Observation) -> tuple[Anomaly, ...]:
-    """The first evidence against a level, at the refresh or read that it is about; none if it holds."""
+    """Returns the first evidence against a level, at the refresh or read that it is about; () if it holds."""
     if isinstance(checked.levels[level], Holds):
         return ()
     scenario = observation.scenario
@@ -157,7 +158,7 @@ def _violation(checked: Checked, level: Level, observation: Observation) -> tupl
 
 
 def _kinds(readers: Sequence[Reader], dynamic: frozenset[str]) -> Mapping[str, int]:
-    """How many readers of each kind there were; empty without readers."""
+    """Counts the readers of each kind; empty without readers."""
     counts: Counter[str] = Counter()
     for reader in readers:
         tables = {table for statement in reader.statements for table in statement.versions}

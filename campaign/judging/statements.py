@@ -23,7 +23,9 @@ def statements_met(scenario: Scenario, trace: Trace) -> Counter[str]:
     commits = [(step.at, step.statements) for step in scenario.steps if isinstance(step, Commit)]
     queries = {definition.name: definition.query for definition in scenario.definitions}
     bases = {name: frozenset(_bases(name, queries)) for name in queries}
-    known = {name: {operator.value for operator in operators(query)} for name, query in queries.items()}
+    operators_by_name = {
+        name: {operator.value for operator in operators(query)} for name, query in queries.items()
+    }
     met: Counter[str] = Counter()
     previous: dict[str, int] = {}
     for refreshed in trace.refreshes:
@@ -38,7 +40,9 @@ def statements_met(scenario: Scenario, trace: Trace) -> Counter[str]:
             for statement in statements
             if statement.table in bases[refreshed.table] and not isinstance(statement, Optimize)
         }
-        met.update(f"{operator} / {kind}" for operator in known[refreshed.table] for kind in kinds)
+        met.update(
+            f"{operator} / {kind}" for operator in operators_by_name[refreshed.table] for kind in kinds
+        )
     return met
 
 

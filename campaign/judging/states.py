@@ -1,6 +1,7 @@
-"""Which rare states a run reached, measured on the truth and on the trace, not on what was intended.
+"""Counts the rare states that a run reached, such as an emptied group.
 
-A run's coverage counts them, and the floors of profiles demand some of them (`campaign.runs.floors`).
+They are read off the truth and the trace; what the generator intended does not count. A run's coverage has
+them, and the floors of profiles demand some of them (`campaign.runs.floors`).
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def reached(scenario: Scenario, trace: Trace, truth: DelayedView, probes: Sequen
 def _of_contents(
     table: str, query: Query, truth: DelayedView, interval: tuple[int, int], keys: _Keys
 ) -> Iterator[str]:
-    """The states that the contents of a table and its sources show at the ends of an interval."""
+    """Yields the states that the contents of a table and its sources show at the ends of an interval."""
     if _both_sides_changed(query, truth, *interval):
         yield "both join sides changed"
     positions = _key_positions(query)
@@ -69,7 +70,7 @@ def _of_contents(
 
 
 def _of_other_processes(scenario: Scenario) -> Iterator[str]:
-    """What other processes, and transactions without an effect, did beside the refreshes."""
+    """Yields the states that other processes, and transactions without an effect, brought about."""
     for step in scenario.steps:
         if isinstance(step, Commit) and step.rolled_back:
             yield "transaction rolled back"
@@ -86,7 +87,7 @@ def _of_other_processes(scenario: Scenario) -> Iterator[str]:
 
 
 def _of_refresh(refreshed: Refreshed, scenario: Scenario, commits: Sequence[int]) -> Iterator[str]:
-    """The states that a refresh shows by itself."""
+    """Yields the states that a refresh shows by itself. `commits`: the times of all commits."""
     changes = refreshed.change_set or ()
     deleted = {change.row_id for change in changes if change.action is ChangeAction.DELETE}
     inserted = {change.row_id for change in changes if change.action is ChangeAction.INSERT}
@@ -109,7 +110,7 @@ def _of_refresh(refreshed: Refreshed, scenario: Scenario, commits: Sequence[int]
 
 
 def _both_sides_changed(query: Query, truth: DelayedView, before: int, after: int) -> bool:
-    """Whether some join of a query has named relations with other rows than before on both sides."""
+    """Tells whether some join of a query has, on each side, a named relation whose rows changed."""
     return any(
         _changed(relation.left, truth, before, after) and _changed(relation.right, truth, before, after)
         for block in blocks(query)
@@ -119,6 +120,7 @@ def _both_sides_changed(query: Query, truth: DelayedView, before: int, after: in
 
 
 def _changed(relation: Relation, truth: DelayedView, before: int, after: int) -> bool:
+    """Tells whether some named part of a relation has other rows at `after` than at `before`."""
     for part in relations_of(relation):
         if isinstance(part, Named):
             try:
@@ -134,7 +136,7 @@ def _changed(relation: Relation, truth: DelayedView, before: int, after: int) ->
 
 
 def _key_positions(query: Query) -> tuple[int, ...] | None:
-    """Where the keys of the outermost grouping (or DISTINCT) stand among the columns; None without one."""
+    """Returns the positions of the keys of the outermost grouping, or DISTINCT; None without one."""
     if not isinstance(query, Select):
         return None
     if query.distinct:
@@ -146,16 +148,16 @@ def _key_positions(query: Query) -> tuple[int, ...] | None:
 
 
 def _by_key(rows: Sequence[Row], positions: Sequence[int]) -> dict[Row, str]:
-    """The rows by their keys, each as text: a grouping has one for each key."""
+    """Returns the rows by their keys, each as text: a grouping has one row for each key."""
     return {tuple(row[i] for i in positions): repr(row) for row in rows}
 
 
 @dataclass(slots=True)
 class _Keys:
-    """The group keys of one table over time. `emptied`: those that had rows once and have none now.
+    """The group keys of one table over time. `emptied`: keys that had rows once and have none now.
 
-    `refilled`: those that were emptied and had rows again. `seen`: the rows that a key had. `in_a_row`: how
-    many refreshes one after the other have changed the row of a key.
+    `refilled`: keys that were emptied and had rows again. `seen`: the rows that each key has had. `in_a_row`:
+    how many refreshes one after the other have changed the row of a key.
     """
 
     emptied: set[Row] = field(default_factory=set)
@@ -164,7 +166,7 @@ class _Keys:
     in_a_row: Counter[Row] = field(default_factory=Counter)
 
     def changed(self, before: Mapping[Row, str], after: Mapping[Row, str]) -> Iterator[str]:
-        """The states that a change of the keys shows."""
+        """Yields the states that one refresh shows. `before`, `after`: the rows by their keys."""
         new, removed = after.keys() - before.keys(), before.keys() - after.keys()
         touched = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
         if removed & self.refilled:

@@ -25,15 +25,16 @@ VOICES = (SPARK, DUCKDB)
 """Who may say what a text means: Spark, by the text itself, and DuckDB, by a translation."""
 
 MODE, REFRESH, VOICE = "mode: ", "refresh: ", "voice: "
-"""Begin the names by which an outcome counts how a table is maintained, and refreshed, and who judged it."""
+"""How the names begin under which an outcome counts a table's mode, its refresh actions, and its voices."""
 
 AMBIGUOUS = "has several right contents: an order in its text leaves rows equal; add columns to the order"
+"""Why a table is not judged, after its name."""
 
 LIMIT_S = 20.0
 """Seconds that DuckDB has for one answer. It has no optimizer here, and people write joins of any size."""
 
 ON_DATA = ("21", "22", "P0001")
-"""How the SQLSTATE begins of an error that a query owes to its data: a scalar subquery with two rows, a data
+"""How the SQLSTATE of an error begins that the data of a query cause: a scalar subquery with two rows, a data
 exception, `raise_error`. All other errors of Spark say nothing about a definition."""
 
 
@@ -54,11 +55,11 @@ class Texts:
     voices: dict[str, set[str]] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
-        """Whether a definition is given as text, so that nothing is known of its operators."""
+        """Tells whether a definition is given as text, so that nothing is known of its operators."""
         return isinstance(self.scenario.definition(name).query, Verbatim)
 
     def contents(self, table: str, timestamp: int) -> tuple[Row, ...]:
-        """What a table holds. Raises as `DelayedView.contents` does, also where Spark fails on data.
+        """Returns what a table must hold. Raises as `DelayedView.contents` does, also if Spark fails on data.
 
         Any other error of Spark is raised as it is: then the scenario was not judged, which is no pass.
         """
@@ -78,15 +79,15 @@ class Texts:
         return answer(timestamp)
 
     def _answers(self, table: str, timestamp: int, voice: Voice) -> tuple[Row, ...]:
-        """Spark's answer, compared with DuckDB's."""
+        """Returns Spark's answer; where DuckDB's is another one, DuckDB is no voice on the table any more."""
         try:
             rows = tuple(voice(table, timestamp))
         except Exception as error:
             if not sql_state(error).startswith(ON_DATA):
                 raise
             raise OracleQueryError(f"Spark: {shown(error)}") from error
-        known = self.voices.setdefault(table, {SPARK, DUCKDB})
-        if DUCKDB not in known:
+        voices = self.voices.setdefault(table, {SPARK, DUCKDB})
+        if DUCKDB not in voices:
             return rows
         columns = self.truth.columns(table)
         try:
@@ -94,11 +95,11 @@ class Texts:
         except OracleError:
             agrees = False
         if not agrees:
-            known.discard(DUCKDB)
+            voices.discard(DUCKDB)
         return rows
 
     def fails_over_both(self, table: str, before: int, timestamp: int) -> bool:
-        """Whether DuckDB fails on data over the rows of two times; False where it cannot read the text."""
+        """Tells whether DuckDB fails on data over the rows of two times; False if it cannot read the text."""
         try:
             return self.truth.fails_over_both(table, before, timestamp)
         except OracleError:
@@ -107,7 +108,7 @@ class Texts:
             return False
 
     def is_ambiguous(self, table: str, timestamp: int) -> bool:
-        """Whether a text has several right answers, of which the oracle knows one."""
+        """Tells whether a text has several right answers, of which the oracle knows one."""
         if not self.has(table):
             return False
         try:

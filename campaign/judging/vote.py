@@ -1,4 +1,9 @@
-"""The third vote: the engine's full recomputation of a table, which shows whose fault a difference is."""
+"""The third vote: the engine's full recomputation of a table, which shows whose fault a difference is.
+
+Where the stored contents differ from the oracle's, the engine computes the table anew from the oracle's rows.
+If that agrees with the oracle, a refresh went wrong; if it agrees with the stored contents, engine and oracle
+read the query differently, which is a divergence.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +31,11 @@ Vote = Callable[[DelayedView, Refreshed], Sequence[Row]]
 OwnError = Callable[[DelayedView, str, int, int | None], str]
 """(truth, table, data timestamp, another one or None) -> the error of the engine's own SQL; "" without one.
 
-It runs the query of the table over the base tables as of the data timestamp, and as of the other one."""
+It runs the query over base tables that have their rows of the data timestamp and those of the other one."""
 
 
 def no_own_error(truth: DelayedView, table: str, timestamp: int, before: int | None) -> str:
-    """The `OwnError` of an engine without SQL of its own."""
+    """Returns no error: the `OwnError` of an engine without SQL of its own."""
     return ""
 
 
@@ -56,7 +61,7 @@ class Votes:
     error: str = ""
 
     def added_to(self, finding: Finding) -> Finding:
-        """The finding with the votes in words, and the verdict that they give."""
+        """Returns the finding with the votes in words, and the verdict that they give."""
         agreeing = f"{'agrees with' if self.for_oracle else 'differs from'} the oracle"
         if self.error:
             agreeing, verdict = f"failed: {self.error}", NO_VOTE
@@ -100,9 +105,9 @@ def recomputation(
     before: int | None = None,
     limits: Limits = NO_LIMITS,
 ) -> Recomputation:
-    """What the engine has to compute: a table at a timestamp in full, from the oracle's rows of its sources.
+    """Returns what the engine shall compute: a table in full, from the oracle's rows of its sources.
 
-    `before`: in the text they have their rows of this timestamp as well.
+    `before`: another timestamp, whose rows the sources have as well in the text of the query.
     `truth` is read while the engine computes, so it must stay open until then.
     """
     return Recomputation(
@@ -116,14 +121,14 @@ def recomputation(
 def alone(
     scenario: Scenario, truth: DelayedView, table: str, timestamp: int, limits: Limits = NO_LIMITS
 ) -> Scenario:
-    """A scenario whose only refresh computes `table` in full from the sources as of `timestamp`.
+    """Returns a scenario whose only refresh computes `table` in full from the sources as of `timestamp`.
 
     Upstream dynamic tables become views, and the base tables hold the oracle's rows: neither the engine's
     frontier nor its stored state takes part, so a wrong version cannot pass for a difference of dialects.
     For an engine without views they stay dynamic tables, and statements have the shapes that it takes.
     """
     needed = _needed(scenario, table)
-    # What a frozen part holds is no query of the sources.
+    # A frozen part keeps rows that no query over the sources gives, so such a table becomes a base table.
     frozen = [
         Table(each.name, tuple(truth.columns(each.name)))
         for each in scenario.dynamic_tables
@@ -135,7 +140,7 @@ def alone(
         rows = truth.contents(base.name, timestamp)
         if rows:
             inserts.append(Insert(base.name, rows))
-    # Its data timestamps are others, so the current time is a constant in it.
+    # This scenario has other data timestamps, so the current time is written into its queries.
     definitions = tuple(
         _as_source(replace(definition, query=at_time(definition.query, timestamp)), table, limits.views)
         for definition in scenario.definitions
@@ -147,6 +152,7 @@ def alone(
 
 
 def _as_source(definition: Definition, table: str, views: bool) -> Definition:
+    """Returns a definition for the vote: the table in FULL mode, others as views if the engine has views."""
     match definition:
         case DynamicTable(name) if name == table or not views:
             return replace(definition, mode=RefreshMode.FULL, target_lag=None)
@@ -157,6 +163,7 @@ def _as_source(definition: Definition, table: str, views: bool) -> Definition:
 
 
 def _needed(scenario: Scenario, table: str) -> frozenset[str]:
+    """Returns the definition of a name and all that it reads, at any depth; base tables are left out."""
     definitions = {definition.name: definition for definition in scenario.definitions}
     if table not in definitions:
         return frozenset()

@@ -28,7 +28,7 @@ from workload.outcomes.results import Outcome, OutcomeClass
 from workload.scenario import Commit, Scenario
 
 LARGE_STATEMENT = 1_000
-"""Rows of a statement up to which a scenario is lifted."""
+"""Rows of a statement up to which a scenario is lifted, since each world has a copy of them."""
 
 TAKEN_APART = 200
 """How many worlds of a failed run are tried alone; those that the findings name come first."""
@@ -50,6 +50,7 @@ class LiftedLane:
     def judge_as_run(self, scenario: Scenario) -> LaneResult:
         """Returns the outcome, and the scenario that really ran: the lifted one, or the given one."""
         start = time.perf_counter()
+        # By the name and not by chance, so that a scenario that runs again runs in the same way.
         if zlib.crc32(f"alone {scenario.name}".encode()) % 100 < self.alone_percent:
             return self.lane.judge_as_run(scenario)
         if _may_fail(scenario) or _is_large(scenario):
@@ -71,6 +72,7 @@ class LiftedLane:
         return LaneResult(replace(result, scenario=scenario.name, seconds=seconds), ran)
 
     def _worlds(self, scenario: Scenario) -> Sequence[Scenario]:
+        """Returns the worlds: the scenario over other data, or one for each interval. Raises OracleError."""
         if self.lifting is Lifting.DATABASES:
             return worlds_of(scenario, self.worlds)
         with DelayedView(scenario, shared_duckdb()) as truth:
@@ -79,7 +81,10 @@ class LiftedLane:
     def _apart(
         self, scenario: Scenario, worlds: Sequence[Scenario], lifted: Scenario, outcome: Outcome
     ) -> Outcome:
-        """The outcome of the scenario or of the first world that fails alone; else of the lifted run."""
+        """Returns the outcome of the scenario, or of the first world, that fails alone; else `outcome`.
+
+        `outcome`: that of `lifted`, the scenario into which the worlds were lifted.
+        """
         alone = self.lane.judge(scenario)
         if alone.outcome not in (OutcomeClass.PASSED, OutcomeClass.UNSUPPORTED):
             return alone
@@ -98,12 +103,12 @@ class LiftedLane:
 
 
 def _may_fail(scenario: Scenario) -> bool:
-    """Tells whether a refresh may fail on its data: lifted, the worlds would all fail with the first one."""
+    """Tells whether a refresh may fail on its data: lifted, one world that fails makes all worlds fail."""
     return any(may_fail(definition.query) for definition in scenario.definitions)
 
 
 def _is_large(scenario: Scenario) -> bool:
-    """Tells whether a statement has so many rows that a copy of them for each world is too much."""
+    """Tells whether some statement has more than `LARGE_STATEMENT` rows."""
     return any(
         isinstance(statement, WithRows) and len(statement.rows) > LARGE_STATEMENT
         for step in scenario.steps
@@ -120,7 +125,7 @@ def lifted_lane(lane: Lane, spec: LaneSpec) -> Lane | LiftedLane:
 
 
 def suspects(outcome: Outcome, count: int) -> Iterator[int]:
-    """The numbers of all worlds, those first whose rows are in the findings' differences."""
+    """Yields the numbers of all `count` worlds, first those whose rows are in the findings' differences."""
     differences = [finding.difference for finding in outcome.findings if finding.difference is not None]
     # Lifting puts the number of the world into the last column.
     last_values = [row[-1] for each in differences for row, _ in (*each.missing, *each.extra) if row]

@@ -1,4 +1,7 @@
-"""The specification of a lane in names alone, so that worker processes and other commands can build it."""
+"""The specification of a lane in names alone, so that worker processes and other commands can build it.
+
+A lane holds an engine that runs, which no process can send to another one; its specification can be sent.
+"""
 
 from __future__ import annotations
 
@@ -87,6 +90,7 @@ class LaneSpec:
             find_adapter(self.tier.removeprefix(ADAPTER)).ready()
 
     def _refuse_options_of_the_built_in_engine(self) -> None:
+        """Raises CampaignError if an option is given that only the built-in engine has."""
         if self.faults:
             raise CampaignError(f"faults are planted in the built-in engine, not in {self.tier}")
         if not self.validations:
@@ -117,6 +121,6 @@ class LaneSpec:
 
 
 def within_limits(profile: Profile, *tiers: str) -> Profile:
-    """Returns the profile cut to the limits of some tiers' engines. Raises EngineError: unknown adapter."""
+    """Returns the profile cut to what the engines of all these tiers support. Raises EngineError."""
     limits = limits_of(*tiers)
     return profile if limits == NO_LIMITS else fitted(profile, limits)

@@ -91,7 +91,7 @@ class Worker:
 
 
 THIS_WORKER = Worker()
-"""The worker that this process is; not used in a process that is none."""
+"""The worker of a worker process; other processes do not use it."""
 
 
 def in_worker_process(work: Callable[..., Result], *args: object) -> Result:
@@ -101,7 +101,7 @@ def in_worker_process(work: Callable[..., Result], *args: object) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Workers that run tasks. `worker`: what all threads share; None where workers are processes.
+    """Workers that run tasks. `worker`: the one that all threads share; None where workers are processes.
 
     `grew`: whether one of the processes has ended because it held more than `MOST_MEMORY`.
     """
@@ -112,9 +112,10 @@ class Pool:
     grew: Callable[[], bool] = lambda: False
 
     def submit(self, work: Callable[..., Result], *args: object) -> Future[Result]:
-        """Runs `work(worker, *args)` when a worker is free. Raises WorkerDied when a process has died.
+        """Returns the future of `work(worker, *args)`, which runs when a worker is free.
 
-        Raises CampaignError: the task cannot be sent to a process. A pool would hang on it when it ends.
+        Raises WorkerDied: a process has died. CampaignError: the task cannot be sent to a process; a pool
+        that got it would hang when it ends.
         """
         if self.worker is None:
             try:
@@ -138,7 +139,7 @@ class Pool:
 
 @contextmanager
 def pool_for(spec: LaneSpec, size: int, *, dies_by_interrupt: bool = False) -> Iterator[Pool]:
-    """A pool of `size` workers for a lane until the end of the block; tasks not started by then are dropped.
+    """Opens a pool of `size` workers for a lane; tasks not started by the end of the block are dropped.
 
     When an exception leaves the block, `Worker.stopped` tells the tasks under way to stop.
     `dies_by_interrupt`: Ctrl-C ends a worker process at once, for tasks that are worth nothing when cut.
@@ -158,7 +159,7 @@ def pool_for(spec: LaneSpec, size: int, *, dies_by_interrupt: bool = False) -> I
 
         def stop() -> None:
             thread_event.set()
-            # A scenario on Spark takes long; what is cut is not counted.
+            # Cuts the scenarios under way, which take long on Spark; what is cut is not counted.
             STOPPED.set()
 
         executor = ThreadPoolExecutor(size)
@@ -182,7 +183,7 @@ def _end_processes(executor: Executor) -> None:
     """Ends the worker processes of a pool: an engine that hangs or blocks signals must not outlive it."""
     if not isinstance(executor, ProcessPoolExecutor):
         return
-    # Read before the end begins: afterwards the pool forgets them.
+    # Read before the shutdown: afterwards the pool forgets its processes.
     workers = list((executor._processes or {}).values())  # noqa: SLF001  # there is no other way to them
     executor.shutdown(wait=False, cancel_futures=True)
     end = time.monotonic() + GRACE_S
@@ -195,7 +196,7 @@ def _end_processes(executor: Executor) -> None:
 
 
 def _group_of(leader: int) -> Iterator[int]:
-    """The other processes of the group that a worker leads: those that its engine started."""
+    """Yields the ids of the other processes in the group of a worker: those that its engine started."""
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
             # The name of a process, in parentheses, may have blanks.
@@ -213,9 +214,9 @@ def _kill(process: int) -> None:
 
 
 def _end_with_group(status: int) -> None:
-    """Ends this worker, and what its engine started.
+    """Ends this worker process, and those that its engine has started.
 
-    Without Python's own clean-up: DuckDB's cached connection is still open then, and its bindings would print
+    Python's own clean-up is left out: DuckDB's cached connection is still open, and its bindings would print
     fifty lines about leaks.
     """
     if os.getpgrp() == os.getpid():
@@ -273,12 +274,14 @@ def _begin(stop: ProcessEvent, grown: ProcessEvent, dies_by_interrupt: bool) -> 
     The worker watches its parent and ends after it, because a parent that was killed cannot end its workers.
     """
     THIS_WORKER.stopped = stop.is_set
+    # Below 0, so that it runs after all other finalizers of the process.
     util.Finalize(None, _end_with_group, args=(0,), exitpriority=-1)
     # What an engine prints is no part of the result, which may be JSON.
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_DFL if dies_by_interrupt else signal.SIG_IGN)
     if not dies_by_interrupt:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        # A group of its own, so that what its engine starts can be ended with it.
         os.setpgid(0, 0)
     parent = multiprocessing.parent_process()
 
@@ -304,6 +307,8 @@ At least 2 GiB, so that a small machine does not take many databases in one scen
 
 
 def _memory() -> int:
+    """Returns the bytes of memory that this process holds."""
+    # The second number counts the pages that are in memory.
     pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
@@ -311,7 +316,7 @@ def _memory() -> int:
 def completed(
     tasks: Iterator[Task], submit: Callable[[Task], Future[Result]], most: int
 ) -> Iterator[tuple[Task, Future[Result]]]:
-    """Each task with its finished future, as tasks finish; at most `most` are under way at once.
+    """Yields each task with its finished future, as tasks finish; at most `most` are under way at once.
 
     A task is taken from `tasks` when it can start. After a WorkerDied no further task is taken.
     """

@@ -63,6 +63,7 @@ def hunt_cases(
 
 
 def _hunt(kind: FaultKind, name: str, seed: int, most: int, deadline: float) -> CaseHunt:
+    """Hunts one fault until it is found, for `most` cases, or until `deadline`, by the monotonic clock."""
     start, killer, number, model = time.monotonic(), "", 0, kind.planted[name].model
     while not killer and number < most and time.monotonic() < deadline:
         killer = kind.wrong(model, seed, number)
@@ -76,7 +77,10 @@ def _hunt(kind: FaultKind, name: str, seed: int, most: int, deadline: float) -> 
 
 
 def known(kind: FaultKind, names: Sequence[str]) -> tuple[str, ...]:
-    """The names as given; all faults of the kind where no name is. Raises CampaignError: no such fault."""
+    """Returns the names, or those of all faults of the kind where none is given.
+
+    Raises CampaignError: there is no such fault.
+    """
     for name in names:
         if name not in kind.faults:
             raise CampaignError(

@@ -1,6 +1,6 @@
-"""The analysis of histories beside the literal definitions (`reference.histories`), on random histories.
+"""Compares the analysis of random histories with the literal definitions of `reference.histories`.
 
-The analysis must agree with them on each; one with a planted fault must contradict them on some.
+The analysis must agree with them on each history; one with a planted fault must contradict them on some.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ with what the others hardly ever have."""
 
 
 def history_of(seed: int, number: int) -> History:
-    """The random history of a number."""
+    """Returns the random history of a number; the shapes take turns."""
     return history_at(seed, SHAPES[number % len(SHAPES)], number)
 
 
 @lru_cache(maxsize=20_000)
 def _verdicts_of(seed: int, number: int) -> Mapping[str, bool | None]:
-    """What the definitions say of a history; kept, since every fault is hunted in the same ones."""
+    """Returns what the definitions say of a history; cached, as every fault is hunted in the same ones."""
     return Reference(history_of(seed, number)).verdicts()
 
 
 def wrong_in_case(checker: Checker, seed: int, number: int) -> str:
-    """The phenomenon on which a checker contradicts the definitions; empty where it agrees."""
+    """Returns the phenomenon on which a checker contradicts the definitions; empty where it agrees."""
     wrong = first_difference(history_of(seed, number), checker, _verdicts_of(seed, number))
     return "" if wrong is None else wrong.value
 
 
 def disagreement(seed: int, count: int) -> str:
-    """The first of some random histories that we judge otherwise than the definitions; or empty."""
+    """Returns the first random history that our analysis judges unlike the definitions, as text; or empty."""
     for number in range(count):
         wrong = wrong_in_case(check, seed, number)
         if wrong:
@@ -53,13 +53,13 @@ def disagreement(seed: int, count: int) -> str:
 def first_difference(
     history: History, checker: Checker, expected: Mapping[str, bool | None]
 ) -> Phenomenon | None:
-    """The first phenomenon on which a checker differs from the definitions, if there is one."""
+    """Returns the first phenomenon on which a checker differs from the definitions; None where it agrees."""
     verdicts = checker(history).phenomena
     return next((ph for ph, verdict in verdicts.items() if is_present(verdict) != expected[ph.value]), None)
 
 
 def is_present(verdict: PhenomenonVerdict) -> bool | None:
-    """Whether the phenomenon is present, None where that is unknown, as the definitions report it."""
+    """Returns a verdict as the definitions report it: True where present, None where unknown."""
     match verdict:
         case Present():
             return True
@@ -70,7 +70,7 @@ def is_present(verdict: PhenomenonVerdict) -> bool | None:
 
 
 def smallest(history: History, faulty: Checker, attempts: int) -> History:
-    """The smallest history found on which only the faulty checker is wrong."""
+    """Returns the smallest history found on which the faulty checker is wrong, and the sound one is not."""
 
     def failing(candidate: History) -> History | None:
         expected = Reference(candidate).verdicts()

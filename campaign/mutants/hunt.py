@@ -69,7 +69,7 @@ class HuntResult:
 
     @property
     def verdict(self) -> HuntVerdict:
-        """Whether the fault was found, survived, or was hunted too little to say."""
+        """Whether the fault was found, survived, changed nothing, or was hunted too little to say."""
         enough = self.most if self.differs else min(self.most, IDLE_AFTER)
         idle = not self.seen and self.scenarios >= enough
         return hunt_verdict(self.kill is not None, self.scenarios, self.most, idle=idle)
@@ -79,8 +79,8 @@ class HuntResult:
 class Hunt:
     """The task of one worker: hunt one fault, or shrink its `kill` within `attempts` runs.
 
-    `first`: index of the first scenario. `most`: index at which the hunt gives up.
-    `seconds`: how long to hunt. `deadline`: end by the clock `now`.
+    `first`: the index of the first scenario. `most`: the index at which the hunt gives up. `seconds`: how
+    long to hunt. `deadline`: the time at which it must have ended, by the clock `now`.
     """
 
     fault: str
@@ -170,27 +170,27 @@ class Controls:
     """What the engine without a fault does, for each scenario of a hunt over given definitions.
 
     Such definitions use some parts of the engine; a fault in another part cannot show, and changes nothing.
-    So what the engine does with a fault is compared first, and judged only where it is another thing.
+    So the traces with and without the fault are compared first; only where they differ, a scenario is judged.
     """
 
     lane: Lane
     done: dict[tuple[int, int], Deeds] = field(default_factory=dict)
 
     def difference(self, faulty: Lane, scenario: Scenario, seed: int, index: int) -> tuple[bool, bool]:
-        """Whether the engine with a fault does anything else, and whether a reader sees other rows."""
+        """Returns whether an engine with a fault does anything else, and whether a reader sees other rows."""
         if (seed, index) not in self.done:
             # An engine without a fault that cannot run says nothing of faults: its error is raised.
             self.done[seed, index] = deeds(self.lane, scenario)
-        known = self.done[seed, index]
+        without_fault = self.done[seed, index]
         try:
-            now = deeds(faulty, scenario)
+            with_fault = deeds(faulty, scenario)
         except Exception:  # noqa: BLE001  # a fault may break the run itself
             return True, True
-        return now.all != known.all, now.seen != known.seen
+        return with_fault.all != without_fault.all, with_fault.seen != without_fault.seen
 
 
 def deeds(lane: Lane, scenario: Scenario) -> Deeds:
-    """What the engine of a lane does; by texts, because no NaN in a row equals another one."""
+    """Returns what the engine of a lane does in a scenario, by texts: no NaN in a row equals another one."""
     trace = lane.engine.run(scenario)
     seen = [
         (event.step, event.table, event.timestamp, sorted(repr(stored.row) for stored in event.contents))
@@ -208,7 +208,10 @@ controls_of: dict[tuple[LaneSpec, str], Controls] = {}
 
 
 def shrink_kill(worker: Worker, task: Hunt) -> Kill:
-    """The kill with a smaller scenario, which fails the same check and passes without the fault."""
+    """Returns the kill with a smaller scenario, which fails the same check and passes without the fault.
+
+    Where the smallest one found fails without the fault too, the kill stays as it is.
+    """
     kill = task.kill
     assert kill is not None
     faulty, control = worker.lane(task.faulty_spec), worker.lane(task.control_spec)
@@ -252,6 +255,7 @@ def hunt_all(
         profile=profile,
         validations=validations,
         most=most,
+        # The first round takes at most half of the time for hunting, the rest is for those not found in it.
         seconds=budget * HUNTING * workers / (2 * max(1, len(names))),
         deadline=start + budget * (HUNTING if attempts else 1.0),
         now=now,
@@ -292,12 +296,12 @@ def hunt_in_rounds(
 
 
 def alive_of(results: dict[str, HuntResult]) -> list[HuntResult]:
-    """The faults that were not found so far and have scenarios left."""
+    """Returns the results for faults that were not found so far and have scenarios left."""
     return [result for result in results.values() if result.verdict is HuntVerdict.UNDECIDED]
 
 
 def joined(before: HuntResult, after: HuntResult) -> HuntResult:
-    """The result of two hunts of one fault, one after the other."""
+    """Returns the result of two hunts of one fault; the second went on where the first one ended."""
     return replace(
         after,
         scenarios=before.scenarios + after.scenarios,
@@ -312,7 +316,7 @@ Result = TypeVar("Result")
 
 
 def in_order(pool: Pool, work: Callable[[Worker, Hunt], Result], tasks: Sequence[Hunt]) -> Iterator[Result]:
-    """The results of tasks, in the order of the tasks. Raises CampaignError where a worker process dies."""
+    """Yields the results of tasks, in their order. Raises CampaignError where a worker process dies."""
     futures = [pool.submit(work, task) for task in tasks]
     for task, future in zip(tasks, futures, strict=True):
         try:
@@ -325,5 +329,5 @@ def in_order(pool: Pool, work: Callable[[Worker, Hunt], Result], tasks: Sequence
 
 
 def core_faults() -> list[str]:
-    """The names of the faults that every gate hunts."""
+    """Returns the names of the faults that every gate hunts."""
     return [name for name, fault in FAULTS.items() if fault.core]

@@ -74,6 +74,7 @@ class FaultKind:
 
 
 def _smallest_history(checker: Checker, seed: int, number: int, attempts: int) -> Reproduction:
+    """Returns the history of a number made small, in the notation."""
     history = histories.smallest(histories.history_of(seed, number), checker, attempts)
     text = render(history)
     return Reproduction(
@@ -86,14 +87,17 @@ ACCOUNT_HOURS = 1.0
 
 
 def _account(seed: int, number: int) -> Plan:
+    """Returns the plan of a simulated account; one number is one account."""
     return plan_of(seed + number, ACCOUNT_HOURS)
 
 
 def _account_wrong(scheduler: Scheduler, seed: int, number: int) -> str:
+    """Returns the check that fails first in an account that a scheduler refreshes; empty where none does."""
     return next((each.check.value for each in soak(_account(seed, number), scheduler, most=1).wrong), "")
 
 
 def _smallest_account(scheduler: Scheduler, seed: int, number: int, attempts: int) -> Reproduction:
+    """Returns the account made small, as the JSON file that `dvs soak --replay` runs."""
     plan = _account(seed, number)
     first = soak(plan, scheduler, most=1).wrong[0]
     small = shrink(plan, first, scheduler, attempts=attempts).plan
@@ -102,10 +106,12 @@ def _smallest_account(scheduler: Scheduler, seed: int, number: int, attempts: in
 
 
 def _intents_wrong(clauses: Clauses, seed: int, number: int) -> str:
+    """Returns what is wrong with the resolution of a random set of intents; empty where nothing is."""
     return what_is_wrong(intents_of_case(seed, number), clauses) or ""
 
 
 def _smallest_intents(clauses: Clauses, seed: int, number: int, attempts: int) -> Reproduction:
+    """Returns the set of intents made small, as a history in the notation."""
     intents = smallest_intents(intents_of_case(seed, number), clauses, attempts)
     text = render(history_of(intents, resolve(intents, clauses=clauses).to_rollback))
     return Reproduction(
@@ -114,31 +120,36 @@ def _smallest_intents(clauses: Clauses, seed: int, number: int, attempts: int) -
 
 
 ORDERS = 40
-"""The orders of a script that are run, and as many with DDL drawn into it."""
+"""The orders in which the statements of a script are run, and as many again with DDL drawn into it."""
 
 
 def _script_wrong(rules: Rules, seed: int, number: int) -> str:
+    """Returns what some order of a random script breaks, a law or PL-2; empty where nothing is."""
     return ", ".join(search_scripts(seed, 1, rules, ORDERS, first=number).broken[:1])
 
 
 @cache
 def _every_interleaving() -> Sequence[Interleaving]:
+    """Returns all interleavings of the refresh protocol, in one random order that is always the same."""
     interleavings = list(every_interleaving(depth=None))
-    # In an order of their own, since neighbours in the list show the same.
+    # Neighbours in the unshuffled list show much the same, so a fault would be found late.
     Random(0).shuffle(interleavings)
     return interleavings
 
 
 def _interleaving(seed: int, number: int) -> Interleaving:
+    """Returns the interleaving of a number; the seed decides where counting begins."""
     every = _every_interleaving()
     return every[(seed + number) % len(every)]
 
 
 def _interleaving_wrong(planted: Planted, seed: int, number: int) -> str:
+    """Returns the first law that an interleaving breaks; empty where it breaks none."""
     return next(iter(verified(_interleaving(seed, number), planted).laws), "")
 
 
 def _script_as_it_is(rules: Rules, seed: int, number: int, attempts: int) -> Reproduction:
+    """Returns the script of a number as text, not made smaller."""
     script = random_script(Random(f"{seed} {number}"))
     lines = [f"SETUP: {each.text}" for each in script.setup]
     lines += [f"{step.session}: {step.statement.text}" for step in script.steps if step.statement is not None]
@@ -148,6 +159,7 @@ def _script_as_it_is(rules: Rules, seed: int, number: int, attempts: int) -> Rep
 
 
 def _interleaving_as_it_is(planted: Planted, seed: int, number: int, attempts: int) -> Reproduction:
+    """Returns the interleaving of a number, the law that it breaks, and its steps as text."""
     ran = verified(_interleaving(seed, number), planted)
     lines = [str(ran.interleaving), ran.laws[0], *map(str, ran.lines)]
     return Reproduction(
@@ -182,7 +194,7 @@ KINDS: Mapping[str, FaultKind] = {
             name="protocol",
             area="refresh protocol",
             unit="interleaving",
-            # All there are (`dvs verify protocol` counts them); a few come twice.
+            # A few more than there are interleavings (`dvs verify protocol` counts them), so some come twice.
             most=2100,
             planted=PROTOCOL_FAULTS,
             sound=SOUND,

@@ -1,4 +1,4 @@
-"""What a hunt for one planted fault has shown."""
+"""The verdict on one planted fault after its hunt: killed, survived, idle or undecided."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class HuntVerdict(Enum):
 
     @property
     def decision(self) -> Decision:
-        """A fault that survived fails the harness; one that was hunted too little decides nothing."""
+        """The decision about the harness: a survivor fails it, a fault hunted too little decides nothing."""
         match self:
             case HuntVerdict.KILLED | HuntVerdict.IDLE:
                 return Decision.PASSED
@@ -35,7 +35,7 @@ class HuntVerdict(Enum):
 
 
 def hunt_verdict(killed: bool, done: int, most: int, *, idle: bool = False) -> HuntVerdict:
-    """The verdict on a fault that was hunted in `done` cases, at most `most`; `idle`: it changed nothing.
+    """Returns the verdict on a fault hunted in `done` of at most `most` cases. `idle`: it changed nothing.
 
     The time that a hunt had is no verdict: a slow machine hunts in few cases, and finds fewer faults.
     """
@@ -47,7 +47,7 @@ def hunt_verdict(killed: bool, done: int, most: int, *, idle: bool = False) -> H
 
 
 def hunt_text(verdict: HuntVerdict, done: int, most: int, unit: str = "scenario") -> str:
-    """A verdict as a text: `hunted in 12 scenarios of 500, time over`. `unit`: what it was hunted in."""
+    """Returns a verdict as text: `hunted in 12 scenarios of 500, time over`. `unit`: the name of a case."""
     match verdict:
         case HuntVerdict.KILLED:
             return f"found within {plural(done, unit)}"

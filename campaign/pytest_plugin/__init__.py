@@ -15,6 +15,7 @@ __all__ = ["AdapterConformance", "DelayedViewViolated", "assert_delayed_view_sem
 
 
 def __getattr__(name: str) -> object:
+    """Returns one of the names above, and imports its module only now."""
     match name:
         case "assert_delayed_view_semantics" | "DelayedViewViolated":
             from campaign.pytest_plugin import assertion

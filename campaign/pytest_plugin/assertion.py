@@ -1,6 +1,6 @@
-"""`assert_delayed_view_semantics`, for tests of users: runs a scenario on an engine, and explains a failure.
+"""`assert_delayed_view_semantics`, for tests of users: judges a scenario on an engine and explains a failure.
 
-It is a public name (`dvs`); the pytest plugin and `AdapterConformance` use parts of it.
+Users import it from `dvs`; the pytest plugin and `AdapterConformance` use parts of this module.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def assert_delayed_view_semantics(engine: Open, scenario: Scenario, *, shrink: i
 
 
 def _not_judged(outcome: Outcome, in_hypothesis: bool) -> Outcome:
-    """Counts a scenario that was not judged, or skips the test or the example of Hypothesis."""
+    """Skips the test, or the example of Hypothesis; with the fixture `dvs_scenarios` it notes the reason."""
     reason = f"{outcome.outcome.value}: {outcome.reason}"
     reasons = REASONS_NOT_JUDGED.get()
     if in_hypothesis:
@@ -108,7 +108,7 @@ def _not_judged(outcome: Outcome, in_hypothesis: bool) -> Outcome:
 
 
 def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str, dialect: Dialect) -> str:
-    """The text of a failure: table, data timestamp, query, the steps before, and the rows that differ.
+    """Returns the text of a failure: table, data timestamp, query, the steps before, the rows that differ.
 
     `origin`: the name of the scenario before it was shrunk. `dialect`: that of the engine, for the SQL.
     """
@@ -116,10 +116,10 @@ def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str, dia
     if finding is None:
         return f"{_name(engine)}, {origin}: {outcome.outcome.value}: {outcome.reason}"
     table, at = finding.table, finding.timestamp
-    known = {definition.name for definition in scenario.definitions}
+    names = {definition.name for definition in scenario.definitions}
     parts = [f"{table} at data timestamp {at}: {finding.check.value}: {finding.message}"]
     for definition in scenario.definitions:
-        if definition.name == table or definition.name in _upstream(scenario, table, known):
+        if definition.name == table or definition.name in _upstream(scenario, table, names):
             sql = definition_sql(scenario, definition, dialect).replace("\n", "\n  ")
             parts.append(f"{definition_head(definition)} AS\n  {sql}")
     steps = [entry for entry in timeline(scenario, dialect) if entry.number <= finding.step]
@@ -138,15 +138,16 @@ def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str, dia
     return "\n".join(parts)
 
 
-def _upstream(scenario: Scenario, name: str, known: set[str]) -> set[str]:
-    """The names of the definitions that a definition reads, directly or through others."""
-    if name not in known:
+def _upstream(scenario: Scenario, name: str, names: set[str]) -> set[str]:
+    """Returns the names of the definitions that a definition reads, directly or through others."""
+    if name not in names:
         return set()
-    direct = {source for source in names_read(scenario.definition(name).query) if source in known}
-    return direct.union(*(_upstream(scenario, source, known) for source in direct))
+    direct = {source for source in names_read(scenario.definition(name).query) if source in names}
+    return direct.union(*(_upstream(scenario, source, names) for source in direct))
 
 
 def _capabilities(engine: Open) -> Capabilities:
+    """Returns what an engine claims: by its class, or by an adapter that a function opens for this."""
     declared = getattr(engine, "capabilities", None)
     if isinstance(declared, Capabilities):
         return declared

@@ -45,7 +45,7 @@ MOST_TRIED = 12
 """Scenarios with an operator that are tried; the engine may refuse some for another reason."""
 
 MAX_SEARCHED = 1000
-"""Random scenarios that are searched for one with an operator."""
+"""Random scenarios among which one with an operator must be."""
 
 VALUES: Mapping[SqlType, Sequence[Value]] = {
     **{
@@ -60,7 +60,7 @@ VALUES: Mapping[SqlType, Sequence[Value]] = {
 
 
 def _statements(kind: str, number: int, limits: Limits) -> Scenario:
-    """A scenario of one table with rows, and then two statements of a kind, cut to the limits."""
+    """Returns a scenario of one table with rows, and then two statements of a kind, cut to the limits."""
     choices = SeededChoices(SEED, kind, number)
     sketch = domains.table(choices, "r0", 5, limits=limits)
     dml = DmlGenerator(choices, weights={kind: 1})
@@ -83,7 +83,7 @@ def _searched(adapter: type[Adapter], index: int) -> tuple[frozenset[str], Calla
 
 
 def _shown(refreshed: Refreshed) -> set[Shown]:
-    """The parts of a refresh that the engine shows."""
+    """Returns the parts of a refresh that the engine shows, by what the trace of the refresh has."""
     evidence = {
         Shown.COLUMNS: bool(refreshed.columns),
         Shown.ROW_IDS: any(stored.row_id is not None for stored in refreshed.contents),
@@ -98,8 +98,8 @@ def _shown(refreshed: Refreshed) -> set[Shown]:
 class AdapterConformance:
     """The tests. Each uses new databases; nothing is tested that the adapter does not claim.
 
-    `scenarios`: how many random ones are judged, also of each kind of statement. `of_each_operator`: how many
-    with each operator.
+    `scenarios`: how many random scenarios are judged, and how many for each kind of statement.
+    `of_each_operator`: how many scenarios with each operator.
     """
 
     adapter: ClassVar[type[Adapter]]
@@ -107,7 +107,7 @@ class AdapterConformance:
     of_each_operator: ClassVar[int] = 2
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """One test for each statement, each operator and each type that the engine claims."""
+        """Makes one test of each kind of statement, operator and type that the engine claims."""
         limits = self.capabilities.limits
         for name, claimed in (("kind", limits.statements), ("operator", limits.reachable)):
             if name in metafunc.fixturenames:
@@ -127,7 +127,7 @@ class AdapterConformance:
         return Lane(engine=Engine.of(self.adapter), limits=self.capabilities.limits)
 
     def within(self, profile: Profile) -> Profile:
-        """The profile cut to the limits of the adapter."""
+        """Returns the profile cut to the limits of the adapter."""
         return _within(limits_of(self.adapter, self.capabilities), profile)
 
     def judge(self, scenario: Scenario, *allowed: OutcomeClass) -> Outcome:
@@ -173,11 +173,11 @@ class AdapterConformance:
             self.judge(scenario, OutcomeClass.UNSUPPORTED)
 
     def test_a_table_is_empty_at_first(self) -> None:
-        """A reader before the first transaction sees no rows."""
+        """Reads a table before the first transaction: it has no rows."""
         self.written(Table("r0", (Column("k", SqlType(Kind.INT)),)), ())
 
     def test_databases_are_separate(self) -> None:
-        """Neither sees the other, open at once or one after the other."""
+        """Opens two databases at once, and one after the other: neither sees the rows of the other."""
         limits, dialect = self.capabilities.limits, self.capabilities.dialect
         given = Table("r0", (Column("k", SqlType(Kind.INT)),))
         (table,) = reshaped(Scenario("separate", (given,), (), ()), limits).tables
@@ -193,7 +193,7 @@ class AdapterConformance:
             self.judge(_statements(kind, number, self.capabilities.limits))
 
     def test_every_operator_it_claims_is_maintained(self, operator: str) -> None:
-        """Judges the first random scenarios with the operator."""
+        """Judges the first random scenarios with the operator; fails where none could be judged."""
         tried, judged, refusal = 0, 0, ""
         for has, outcome_of in (_searched(self.adapter, index) for index in range(MAX_SEARCHED)):
             if f"operator: {operator}" not in has:
@@ -256,7 +256,7 @@ class AdapterConformance:
             self.judge(scenario, OutcomeClass.UNSUPPORTED)
 
     def test_what_it_claims_to_show_is_there(self) -> None:
-        """Some refresh of five scenarios shows each part that it claims."""
+        """Asserts that some refresh of five scenarios shows each part that the adapter claims to show."""
         missing = set(self.capabilities.shown)
         for index in range(5):
             scenario = scenario_at(SEED, self.within(QUICK), index)

@@ -39,7 +39,7 @@ class TestAdapter(AdapterConformance):
 
 @dataclass(slots=True)
 class KitResult:
-    """The result of a test of the kit, with all parameters. `problems`: the first line of each failure."""
+    """The results of one test of the kit for all its parameters. `problems`: a line for each failure."""
 
     passed: int = 0
     skipped: int = 0
@@ -47,7 +47,7 @@ class KitResult:
 
     @property
     def text(self) -> str:
-        """`9 of 9 passed`, `8 of 9 passed; semi join: ...`."""
+        """The result as text: `9 of 9 passed`, `8 of 9 passed; semi join: ...`."""
         of = self.passed + self.skipped + len(self.problems)
         skipped = f", {self.skipped} skipped" if self.skipped else ""
         return "; ".join([f"{self.passed} of {of} passed{skipped}", *self.problems[:3]])
@@ -97,8 +97,8 @@ def run_kit(name: str, report: Callable[[str], None] = lambda test: None) -> Map
 class OperatorCounts:
     """How many scenarios with each operator the engine took or refused.
 
-    `wrong`: those that it took and that showed a difference or an error. `refusals`: its messages, with the
-    limits that would prevent them.
+    `wrong`: how many of those taken showed a difference or an error. `refusals`: the engine's messages, with
+    the limits that would prevent them.
     """
 
     taken: Counter[str] = field(default_factory=Counter)

@@ -12,7 +12,7 @@ from protocols.recording.database import Promise, RecordingError
 from protocols.recording.workloads import WORKLOADS, decided
 
 PROMISES = {"PL-3": Promise.SERIALIZABLE, "PL-SI": Promise.SNAPSHOT, "PL-2": Promise.COMMITTED}
-"""The levels that no client can tell for every workload, and what is asserted in their place."""
+"""The levels that clients cannot tell in every workload, and the promise that is asserted in their place."""
 
 
 def recorded(

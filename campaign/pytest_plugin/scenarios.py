@@ -31,6 +31,7 @@ from workload.limits import NO_LIMITS
 from workload.scenario import Scenario
 
 ARGUMENTS = ("definitions", "engine", "profile", "scenarios", "values")
+"""The arguments of the marker `dvs` that choose scenarios."""
 
 INDICES_PER_SHARE = 1_000_000
 """Indices of each share of a time budget: more scenarios than can ever run in one test."""
@@ -44,20 +45,20 @@ class Share:
     of: int = 1
 
     def indices(self, scenarios: int | None) -> range:
-        """The indices of this part of so many scenarios; None: of a time budget."""
+        """Returns the indices of this part. `scenarios`: how many all parts have; None for a time budget."""
         if scenarios is None:
             return range(self.number * INDICES_PER_SHARE, (self.number + 1) * INDICES_PER_SHARE)
         return range(scenarios * self.number // self.of, scenarios * (self.number + 1) // self.of)
 
     def seconds(self, budget: float) -> float:
-        """This part of a time budget."""
+        """Returns this part's share of a time budget."""
         return budget / self.of
 
 
 def marked_scenarios(
     marker: Mapping[str, Any], share: Share | None, seed: int, budget: str
 ) -> Iterator[Scenario]:
-    """The scenarios of a test, by the arguments of its marker and the time of `--dvs-budget`.
+    """Returns the scenarios of a test, by the arguments of its marker and the time of `--dvs-budget`.
 
     Raises pytest.UsageError: an argument or the budget is wrong.
     """
@@ -73,7 +74,7 @@ def marked_scenarios(
 
 
 def counted(scenarios: Iterator[Scenario]) -> Iterator[Scenario]:
-    """The scenarios of a test. In the end, those that were not judged are a warning with their reasons.
+    """Yields the scenarios of a test, and warns in the end with the reasons why some were not judged.
 
     If none was judged, the test is skipped.
     """
@@ -88,14 +89,14 @@ def counted(scenarios: Iterator[Scenario]) -> Iterator[Scenario]:
         REASONS_NOT_JUDGED.set(None)
     if not_judged:
         reasons = "; ".join(f"{count}: {text}" for text, count in Counter(not_judged).most_common(REASONS))
-        told = f"{len(not_judged)} of {given} scenarios were not judged: {reasons}"
+        text = f"{len(not_judged)} of {given} scenarios were not judged: {reasons}"
         if len(not_judged) == given:
-            pytest.skip(told)
-        warnings.warn(told, stacklevel=2)
+            pytest.skip(text)
+        warnings.warn(text, stacklevel=2)
 
 
 REASONS = 5
-"""How many reasons are told, the most frequent ones."""
+"""How many reasons the warning names, the most frequent ones."""
 
 
 def judge_project(marker: Mapping[str, Any], seed: int) -> None:
@@ -112,6 +113,7 @@ def judge_project(marker: Mapping[str, Any], seed: int) -> None:
 
 
 def _seconds(budget: str) -> float:
+    """Returns the seconds of `--dvs-budget`. Raises pytest.UsageError: it is no duration."""
     try:
         return seconds_of(budget)
     except CampaignError as error:
@@ -121,7 +123,7 @@ def _seconds(budget: str) -> float:
 def scenarios_for(
     path: Path | str, profile: Profile = QUICK, *, values: str = "random"
 ) -> SearchStrategy[Scenario]:
-    """The Hypothesis strategy of scenarios over your own definitions: `@given(scenarios_for("pipeline/"))`.
+    """Returns a Hypothesis strategy of scenarios over your definitions: `@given(scenarios_for("pipeline/"))`.
 
     `path`: a SQL script, a folder of them, or the folder of an account. `values`: "sample" for values as
     often as in the account's tables. Raises CampaignError naming the file and the line of what cannot be
@@ -132,9 +134,9 @@ def scenarios_for(
 
 
 def _over(profile: Profile, definitions: str, values: ValuesFrom) -> Profile:
-    """The profile over definitions, with a warning for each that cannot be judged in memory.
+    """Returns the profile over definitions, and warns of each that cannot be judged in memory.
 
-    Raises CampaignError: a script is to be corrected. A test has no report that would say it.
+    Raises CampaignError: a script has a mistake, which a campaign would name in its report.
     """
     drawn = over_definitions(profile, definitions, 0, LaneSpec(tier="rules"), values)
     assert drawn.given is not None, "it holds the definitions"
@@ -147,6 +149,7 @@ def _over(profile: Profile, definitions: str, values: ValuesFrom) -> Profile:
 
 
 def _profile(marker: Mapping[str, Any]) -> Profile:
+    """Returns the profile that a marker asks for, within its engine's limits. Raises pytest.UsageError."""
     profile, engine = marker.get("profile", "quick"), marker.get("engine")
     if not isinstance(profile, Profile):
         try:
@@ -175,7 +178,7 @@ def seeded(
     seconds: float | None,
     now: Callable[[], float] = time.monotonic,
 ) -> Iterator[Scenario]:
-    """The scenarios of some indices in order, until the time is up, but at least one; None: all of them."""
+    """Yields the scenarios of some indices, until `seconds` are over but at least one; None: all of them."""
     end = None if seconds is None else now() + seconds
     for index in indices:
         if end is not None and index > indices.start and now() >= end:

@@ -67,7 +67,7 @@ def run_campaign(
             options=options.as_json(),
         )
     except (EngineError, WorkloadError) as error:
-        # An engine that is unknown or does not start, a profile that is none.
+        # The engine is unknown or does not start, or there is no such profile.
         raise CampaignError(str(error)) from error
 
 
@@ -119,7 +119,10 @@ def run_plan(
 
 @dataclass(slots=True)
 class JudgedScenarios:
-    """The judged scenarios of a run, journalled ones included; `failed`: those that did not pass."""
+    """The judged scenarios of a run, journalled ones included.
+
+    `failed`: those that did not pass. `seconds`: since the run began, earlier sessions included.
+    """
 
     tally: Tally = field(default_factory=Tally)
     failed: list[JudgedScenario] = field(default_factory=list)
@@ -167,7 +170,10 @@ def open_journal(
     resume: bool,
     options: Mapping[str, Any],
 ) -> Iterator[Journal]:
-    """The journal of a run, with its folder locked. Raises CampaignError."""
+    """Opens the journal of a run and locks its folder. Raises CampaignError.
+
+    Without `out` it yields a journal that writes nothing.
+    """
     if out is None:
         if resume:
             raise CampaignError("cannot resume: the run has no --out folder; give the folder of the run")
@@ -179,7 +185,7 @@ def open_journal(
 
 
 def remaining_plan(plan: CampaignPlan, opened: Journal) -> CampaignPlan:
-    """The plan without the journalled scenarios, and with the rest of its time budget."""
+    """Returns the plan without the journalled scenarios, and with the rest of its time budget."""
     return replace(
         plan,
         done=frozenset(entry.judged.index for entry in opened.entries),
@@ -188,7 +194,7 @@ def remaining_plan(plan: CampaignPlan, opened: Journal) -> CampaignPlan:
 
 
 def refused_by_adapter(judged: JudgedScenarios, plan: CampaignPlan, spec: LaneSpec) -> Refused:
-    """The scenarios in which the engine of an adapter refused something, which is no failure."""
+    """Returns the scenarios in which the engine of an adapter refused something, which is no failure."""
     if not spec.adapter:
         return {}
     return {
@@ -199,7 +205,7 @@ def refused_by_adapter(judged: JudgedScenarios, plan: CampaignPlan, spec: LaneSp
 
 
 def accepted(judged: JudgedScenarios) -> Counter[str]:
-    """What the scenarios had that the engine took, whether they passed or not, by `kind: name`."""
+    """Counts by `kind: name` what is in the scenarios that the engine took, whether they passed or not."""
     found = Counter(judged.tally.reached)
     for each in judged.failed:
         if each.outcome.outcome in (OutcomeClass.PRODUCT_FAILURE, OutcomeClass.DIVERGENCE):
@@ -215,7 +221,7 @@ def shrink_and_group(
     budget: ShrinkBudget,
     ignored: IgnoreRules,
 ) -> FailureReport:
-    """The failures of a run, shrunk and grouped; corrects the run's counters where an outcome changed."""
+    """Shrinks and groups the failures of a run; corrects the run's counters where an outcome changed."""
     start = time.perf_counter()
     tally = judged.tally
     scenarios = {
@@ -235,7 +241,7 @@ def shrink_and_group(
 def budget_for(
     shrinking: ShrinkBudget, judged: JudgedScenarios, report: Callable[[str], None]
 ) -> ShrinkBudget:
-    """The budget for shrinking, smaller after an interrupt; reports how much will be done."""
+    """Returns the budget for shrinking, smaller after an interrupt; reports how much will be done."""
     if judged.interrupted:
         shrinking = replace(shrinking, seconds=min(shrinking.seconds, AFTER_INTERRUPT))
     failures = len(judged.failed)

@@ -44,14 +44,13 @@ PACKAGES = (
     "reports",
     "workload",
 )
-"""The packages that are sent with the job: all of the project."""
+"""The packages that are sent with the job: all but `dvs` and `given`, which only this process needs."""
 
 PROBE_EVERY_S = 2.0
 """Seconds between two connections to the master while a task runs."""
 
 MAX_FAILED_PROBES = 3
 """After so many failed connections in a row the cluster counts as lost."""
-
 
 RESUME = "the scenarios judged so far are kept: start the cluster and continue with --resume"
 
@@ -79,8 +78,10 @@ class Cluster:
 
     @staticmethod
     def join(master: str, settings: Settings = Settings.TUNED, advice: str = RESUME) -> Cluster:
-        """A connection to a master. Raises CampaignError where no master answers, SessionError where Spark
-        does not start here."""
+        """Returns a connection to a master. Raises CampaignError: no master answers.
+
+        Raises SessionError where Spark does not start here.
+        """
         if not answers(master):
             raise CampaignError(
                 f"no Spark master answers at {master}; start it, or run on this machine: without --master, "
@@ -97,7 +98,7 @@ class Cluster:
         return Cluster(session, master, advice)
 
     def call(self, work: Callable[..., Result], *args: object) -> Result:
-        """The result of a function that runs as one Spark task; the function must be importable there.
+        """Runs a function as one Spark task and returns its result; executors must be able to import it.
 
         Raises CampaignError where the cluster is lost, or the task fails there.
         """
@@ -108,18 +109,18 @@ class Cluster:
         return results[0]
 
     def collect(self, asked: DataFrame) -> list[Row]:
-        """The rows of a query. Raises CampaignError as `call` does."""
+        """Returns the rows of a query. Raises CampaignError as `call` does."""
         with self._watched():
             return asked.collect()
 
     def table(self, asked: DataFrame) -> pa.Table:
-        """The rows of a query as a table of Arrow. Raises CampaignError as `call` does."""
+        """Returns the rows of a query as a table of Arrow. Raises CampaignError as `call` does."""
         with self._watched():
             return asked.toArrow()
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
-        """Cancels a job when the master is lost: Spark itself would wait for the master for ever."""
+        """Cancels the block's job when the master is lost: Spark would wait for the master for ever."""
         done, tag = threading.Event(), f"chunk-{uuid.uuid4().hex}"
 
         def watch() -> None:
@@ -157,7 +158,7 @@ class Cluster:
 
 
 def answers(master: str) -> bool:
-    """Whether a process listens at `spark://host:port`. Raises CampaignError where that form is not kept."""
+    """Tells whether a process listens at `spark://host:port`. Raises CampaignError: no such address."""
     address = re.fullmatch(r"spark://([^:/@]+):(\d{1,5})", master)
     if address is None:
         raise CampaignError(f"--master {master!r} is no address of a Spark master; write spark://host:7077")
@@ -169,7 +170,7 @@ def answers(master: str) -> bool:
 
 
 def packed(folder: Path) -> Path:
-    """The path of a new zip file in a folder that holds the project's packages and that Python can import."""
+    """Writes the project's packages to a zip file from which Python can import them; returns its path."""
     root = Path(__file__).resolve().parents[2]
     path = folder / PACKED
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

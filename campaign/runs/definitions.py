@@ -1,4 +1,8 @@
-"""Definitions that somebody else wrote, as the scenarios of a campaign: read, and typed by an engine."""
+"""Reads given definitions, SQL that somebody else wrote, into the profile of a campaign.
+
+`given` parses the scripts, and an engine says which columns each definition has. The profile then draws data
+and statements for these tables, in place of random definitions.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,7 @@ Known = Mapping[str, tuple[Column, ...]]
 """The columns of the relations that a definition may read, by name."""
 
 MOST_FREQUENT = 24
-"""How many values of a column of a user are counted: the most frequent ones."""
+"""How many values of a column in a user's table are counted: the most frequent ones."""
 
 
 class ValuesFrom(Enum):
@@ -55,7 +59,7 @@ class ValuesFrom(Enum):
 
 
 def values_from(values: str, definitions: str | None, *, shown: bool = False) -> ValuesFrom:
-    """What the words of `--values` and `--show-values` ask for. Raises CampaignError: they do not fit."""
+    """Returns what `--values` and `--show-values` ask for. Raises CampaignError: they do not go together."""
     sample = ValuesFrom.SAMPLE.value
     if values not in (ValuesFrom.RANDOM.value, sample):
         raise CampaignError(f"values is {values!r}; choose random or {sample}")
@@ -69,9 +73,9 @@ def values_from(values: str, definitions: str | None, *, shown: bool = False) ->
 def over_definitions(
     profile: Profile, path: str, floor: int, spec: LaneSpec, values: ValuesFrom = ValuesFrom.RANDOM
 ) -> Profile:
-    """The profile whose scenarios have the definitions at a path in place of random ones.
+    """Returns the profile whose scenarios have the definitions at a path in place of random ones.
 
-    Floors are those of the definitions alone then: each must have `floor` percent of its goals reached. On
+    The only floors are then those of the definitions: each must have `floor` percent of its goals reached. On
     Spark, Spark says which columns the definitions have; elsewhere the built-in engine does. Raises
     CampaignError naming the file and the line of what cannot be used.
     """
@@ -81,7 +85,7 @@ def over_definitions(
 
 
 def over_random_documents(profile: Profile, seed: int, spec: LaneSpec) -> Profile:
-    """The profile with random definitions over documents, if it asks for them; others as they are.
+    """Returns the profile with random definitions over documents if it asks for them; others as they are.
 
     No floor is set: a random definition may have goals that no row reaches. Raises CampaignError: the tier
     does not judge documents.
@@ -99,6 +103,7 @@ def over_random_documents(profile: Profile, seed: int, spec: LaneSpec) -> Profil
 
 
 def _read(path: str, describe: Describe, *, by_duckdb: bool, values: ValuesFrom = ValuesFrom.RANDOM) -> Given:
+    """Returns the definitions at a path. `describe`: gives the columns of one. Raises CampaignError."""
     try:
         with scripts_at(Path(path)) as (place, tables), open_duckdb() as connection:
             if values is not ValuesFrom.RANDOM and not tables:
@@ -116,10 +121,10 @@ def _read(path: str, describe: Describe, *, by_duckdb: bool, values: ValuesFrom 
 
 @contextmanager
 def scripts_at(path: Path) -> Iterator[tuple[Path, Mapping[str, Path]]]:
-    """The scripts at a path, and the folders of tables by name. No row is read.
+    """Yields the path of the scripts, and the folders of base tables by name. No row is read.
 
-    For the folder of an account these are its definitions as a script, and its base tables; else there are
-    no tables. Raises CampaignError: the account cannot be read.
+    For the folder of an account, the script is written from its definitions; for other paths there are no
+    tables. Raises CampaignError: the account cannot be read.
     """
     if not path.is_dir() or not any(path.glob("*/_delta_log")) or any(path.rglob("*.sql")):
         yield path, {}
@@ -146,7 +151,10 @@ def scripts_at(path: Path) -> Iterator[tuple[Path, Mapping[str, Path]]]:
 
 
 def sampled(tables: Mapping[str, Path], *, shown: bool) -> Sample:
-    """How often the columns of Delta tables hold what. Raises CampaignError: delta-rs cannot read one."""
+    """Returns how often each value is in the columns of Delta tables. Raises CampaignError.
+
+    `shown`: whether scenarios may show these values.
+    """
     try:
         return {
             name: {
@@ -162,10 +170,10 @@ def sampled(tables: Mapping[str, Path], *, shown: bool) -> Sample:
 def explanations(
     path: str, type_of: TypeOf | None = None
 ) -> tuple[dict[str, Explanation], Mapping[str, str]]:
-    """How the engine would maintain each dynamic table of the scripts at a path, and which cannot be used.
+    """Returns how the engine would maintain each dynamic table at a path, and why some cannot be used.
 
-    One that the engine cannot read is not incremental, with the reason. `type_of`: who knows types that the
-    engine does not know. Raises CampaignError.
+    One that the engine cannot read is not incremental, with the reason. `type_of`: gives the types of
+    expressions that the engine does not know, as Spark does. Raises CampaignError.
     """
     found: dict[str, Explanation] = {}
 
@@ -191,9 +199,10 @@ def explanations(
 
 
 def _asked(engine: Engine, written: WrittenDefinition, known: Known) -> Described:
-    """The columns that an engine gives a definition over empty tables."""
+    """Returns the columns that an engine gives a definition over empty tables, or its error."""
 
     def text(dialect: Dialect) -> str:
+        # CTEs without rows stand for the tables that the definition reads, so no table is needed.
         read = ((name, known[name]) for name in names_in(written.tree) if name in known)
         empty = [f"{name} AS ({no_rows(columns, dialect)})" for name, columns in read]
         return f"WITH {', '.join(empty)} SELECT * FROM ({written.text}) AS q"
@@ -205,13 +214,14 @@ def _asked(engine: Engine, written: WrittenDefinition, known: Known) -> Describe
 
 
 def described(written: WrittenDefinition, known: Known) -> Described:
-    """The columns that the engine gives a definition, or why it cannot read it without Spark."""
+    """Returns the columns that the engine gives a definition, or why it cannot read it without Spark."""
     found = _as_described(_explained(written, known))
     more = "; Spark may know it: --tier delta"
     return replace(found, reason=found.reason + more) if found.reason.startswith("unsupported: ") else found
 
 
 def _explained(written: WrittenDefinition, known: Known, type_of: TypeOf | None = None) -> Explanation:
+    """Returns the engine's explanation of a definition; one that it cannot read is not incremental."""
     try:
         return explain(written.text, relations(known), changes=False, type_of=type_of)
     except DefinitionError as error:
@@ -219,6 +229,7 @@ def _explained(written: WrittenDefinition, known: Known, type_of: TypeOf | None 
 
 
 def _as_described(explanation: Explanation) -> Described:
+    """Returns the columns of an explanation as the harness writes them, or why there are none."""
     if not explanation.columns:
         return Described(reason=explanation.reason or "the engine knows no types for its columns")
     try:
@@ -230,7 +241,7 @@ def _as_described(explanation: Explanation) -> Described:
 
 
 def relations(known: Known) -> Relations:
-    """The relations as the engine knows them: all by their columns, also the views."""
+    """Returns relations as the engine takes them: views, too, as tables with columns."""
     return {
         name: StoredRelation(
             name, tuple((c.name, column_type(c.name, type_name(c.type, Dialect.SPARK))) for c in columns)

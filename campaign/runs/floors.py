@@ -1,7 +1,7 @@
 """Finds coverage floors that no run of a profile can meet, before the campaign starts.
 
-A floor is a minimum count, such as `operator: left join` 20 times in 1000 scenarios. One that the profile
-rules out would leave every run undecided.
+A floor is a minimum count, such as `operator: left join` 20 times in 1000 scenarios. If the profile gives
+left joins weight 0, no run reaches that floor, and every run is undecided.
 """
 
 from __future__ import annotations
@@ -39,9 +39,7 @@ PROCESS_STATES = (
 ROLLED_BACK = "transaction rolled back"
 
 STYLED = "text in a style of its own"
-
 RECREATED = "name given again"
-
 REPLACED = "definition replaced"
 
 TIME_STATES = ("time alone changed rows", "time passed and changed nothing")
@@ -98,7 +96,10 @@ def ensure_reachable_floors(profile: Profile) -> None:
 
 
 def unreachable(profile: Profile, name: str, wanted: float) -> str:
-    """Why no run of the profile can meet a floor; empty where one may."""
+    """Returns why no run of the profile can meet a floor; empty where one may.
+
+    `name`: such as `operator: left join`. `wanted`: the count in 1000 scenarios.
+    """
     kind, _, what = name.partition(": ")
     match kind:
         case "operator":
@@ -125,6 +126,7 @@ def unreachable(profile: Profile, name: str, wanted: float) -> str:
 
 
 def _operator(profile: Profile, name: str) -> str:
+    """Returns why the profile draws no operator of a name, by the weights that are 0; empty where it may."""
     if name not in OPERATORS:
         return f"there is no operator {name!r}, there are {', '.join(sorted(OPERATORS))}"
     if profile.intents[1]:
@@ -151,6 +153,7 @@ def _operator(profile: Profile, name: str) -> str:
 
 
 def _pair(profile: Profile, name: str) -> str:
+    """Returns why the profile draws no such pair of operators, outer and inner; empty where it may."""
     outer, mark, inner = name.partition(" > ")
     if not mark:
         return "a pair is written `outer > inner`"
@@ -158,6 +161,7 @@ def _pair(profile: Profile, name: str) -> str:
 
 
 def _statement(profile: Profile, name: str) -> str:
+    """Returns why no such operator meets such a kind of statement; empty where one may."""
     operator, mark, kind = name.partition(" / ")
     if not mark:
         return "a statement is written `operator / update`"
@@ -169,6 +173,7 @@ def _statement(profile: Profile, name: str) -> str:
 
 
 def _intent(profile: Profile, name: str, wanted: float) -> str:
+    """Returns why an intent is not drawn so often; empty where it may."""
     if name not in INTENTS:
         return f"there is no intent {name!r}, there are {', '.join(INTENTS)}"
     most = profile.intents[1]
@@ -178,6 +183,7 @@ def _intent(profile: Profile, name: str, wanted: float) -> str:
 
 
 def _state(profile: Profile, name: str) -> str:
+    """Returns why a state is not reached; empty where it may."""
     if name not in STATES:
         return f"there is no state {name!r}, there are {', '.join(STATES)}"
     if name in READER_STATES and not profile.reader_percent:
@@ -218,7 +224,7 @@ NOT_LIFTED = frozenset({Operator.CROSS_JOIN.value, Operator.SCALAR_AGGREGATION.v
 
 
 def floors_of_lifted(floors: Mapping[str, float], lifting: Lifting) -> dict[str, float]:
-    """The floors that a run with this lifting can meet, with their counts."""
+    """Returns the floors that a run with this lifting can meet, with their counts."""
     if lifting is Lifting.NONE:
         return dict(floors)
     # A lifted query is another one, which takes other branches; the tier `rules` lifts nothing.

@@ -1,4 +1,10 @@
-"""How much of given definitions a campaign has covered: the goals that scenarios reached, and the floors."""
+"""How much of given definitions a campaign has covered: the goals that scenarios reached, and the floors.
+
+A goal is one thing that random data should bring about in a definition. Some have a probe, a query that is
+TRUE where a state is reached, such as a condition that is NULL: DuckDB evaluates it over the oracle's rows at
+each data timestamp. The others (`Happening`) are changes, such as an emptied group: they are read off the
+table's rows at two data timestamps.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +29,16 @@ GOAL = "goal: "
 """Begins the names under which reached goals are counted: `goal: NAME / LABEL`."""
 
 LIMIT_S = 1.0
-"""Seconds that DuckDB has for the probes of a table at one time; what it does not answer is not met."""
+"""Seconds that DuckDB has for the probes of a table at one time; a probe without an answer is not met."""
 
 ENOUGH_SCENARIOS = 20
-"""The scenarios with a definition from which on its coverage has a floor."""
+"""The coverage of a definition has a floor once so many scenarios have it."""
 
 
 def goals_met(given: Given, scenario: Scenario) -> Counter[str]:
     """Counts the goals that a scenario reached, by name, and the dynamic tables that it has.
 
-    What happens is read off the oracle's rows at the data timestamps of each table's refreshes.
+    They are read off the oracle's rows at the data timestamps of the refreshes that are due.
     """
     met: Counter[str] = Counter({f"drawn: {table.name}": 1 for table in scenario.dynamic_tables})
     timestamps: dict[str, list[int]] = {table.name: [] for table in scenario.dynamic_tables}
@@ -49,7 +55,7 @@ def goals_met(given: Given, scenario: Scenario) -> Counter[str]:
 
 
 def _probed(truth: DelayedView, table: DynamicTable, goals: Sequence[Goal], times: Sequence[int]) -> set[str]:
-    """The labels of the goals whose probe was TRUE at some data timestamp."""
+    """Returns the labels of the goals whose probe was TRUE at some data timestamp."""
     seen: set[str] = set()
     slow: set[str] = set()
     for timestamp in times:
@@ -61,13 +67,13 @@ def _probed(truth: DelayedView, table: DynamicTable, goals: Sequence[Goal], time
 def _true(
     truth: DelayedView, name: str, timestamp: int, goals: Sequence[Goal], slow: set[str]
 ) -> Iterator[str]:
-    """The labels of the goals whose probes are TRUE. `slow`: gets those that took too long, alone."""
+    """Yields the labels of the goals whose probes are TRUE; adds to `slow` those that take too long alone."""
     if not goals:
         return
     try:
         answers = truth.answers(name, timestamp, [goal.probe for goal in goals])
     except OracleError as error:
-        # One that DuckDB cannot answer must not hide the others.
+        # A probe that DuckDB cannot answer must not hide the others.
         if len(goals) > 1:
             for goal in goals:
                 yield from _true(truth, name, timestamp, [goal], slow)
@@ -80,7 +86,7 @@ def _true(
 def _happened(
     scenario: Scenario, truth: DelayedView, table: DynamicTable, goals: Sequence[Goal], times: Sequence[int]
 ) -> set[str]:
-    """The labels of the goals that happened between two refreshes."""
+    """Returns the labels of the goals that happened between two refreshes in a row."""
     seen: set[str] = set()
     types = [column.type for column in truth.columns(table.name)]
     gone: set[tuple[object, ...]] = set()
@@ -111,6 +117,7 @@ Groups = Mapping[tuple[object, ...], Counter[tuple[object, ...]]]
 
 
 def _by_key(rows: Sequence[tuple[object, ...]], keys: Sequence[int]) -> Groups:
+    """Returns the rows by group. `keys`: the positions of the grouping columns."""
     groups: dict[tuple[object, ...], Counter[tuple[object, ...]]] = {}
     for row in rows:
         groups.setdefault(tuple(row[n] for n in keys), Counter())[row] += 1
@@ -125,7 +132,11 @@ def _happens(
     gone: set[tuple[object, ...]],
     statements: set[tuple[str, str]],
 ) -> bool:
-    """Whether a goal happened, where a table had the rows `old` and has the rows `new`."""
+    """Tells whether a goal happened where the rows of a table went from `old` to `new`.
+
+    `groups`: both by group. `gone`: keys of groups that were emptied before. `statements`: the tables whose
+    rows have changed, with the kinds of statements on them.
+    """
     before, after = groups
     match goal.happening:
         case None:
@@ -152,7 +163,7 @@ def _happens(
 
 
 def _statements(scenario: Scenario, truth: DelayedView, after: int, until: int) -> set[tuple[str, str]]:
-    """The tables whose rows are others than before, each with the kinds of statements that made them so."""
+    """Returns the base tables whose rows changed in an interval, each with each kind of statement on it."""
     kinds: dict[str, set[str]] = {}
     for step in scenario.steps:
         if isinstance(step, Commit) and after < step.at <= until:
@@ -170,9 +181,10 @@ def _statements(scenario: Scenario, truth: DelayedView, after: int, until: int) 
 def definitions_judged(
     given: Given, reached: Mapping[str, int], floor: int
 ) -> tuple[dict[str, JudgedDefinition], dict[str, UnmetFloor]]:
-    """What a campaign says of each dynamic table, and the tables whose coverage is below `floor` percent.
+    """Returns the coverage of each dynamic table, and the floors that are not met.
 
-    A table with fewer than `ENOUGH_SCENARIOS` has no floor yet, but each must have been judged once.
+    `reached`: counts of goals, modes, refreshes and voices by name. `floor`: the percentage of its goals that
+    each table with `ENOUGH_SCENARIOS` must have reached. Every table must have been judged at least once.
     """
     judged: dict[str, JudgedDefinition] = {}
     unmet: dict[str, UnmetFloor] = {}

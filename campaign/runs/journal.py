@@ -44,7 +44,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class JournalContents:
-    """A journal that was read. `length`: bytes of its complete lines."""
+    """A journal read from its file. `length`: the bytes of its complete lines."""
 
     head: Mapping[str, Any]
     entries: tuple[Entry, ...]
@@ -53,9 +53,10 @@ class JournalContents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Journal:
-    """A journal open for writing; of a run without a folder, `file` is None and nothing is written.
+    """A journal that is open for writing.
 
-    `entries`: those of earlier sessions. `started`: ISO 8601 in UTC.
+    `file`: the file descriptor; None for a run without a folder, which writes nothing. `entries`: those of
+    earlier sessions. `started`: ISO 8601 in UTC.
     """
 
     path: Path = Path()
@@ -69,12 +70,12 @@ class Journal:
         return max((entry.elapsed for entry in self.entries), default=0.0)
 
     def add(self, judged: JudgedScenario, elapsed: float) -> None:
-        """Writes one entry. Raises CampaignError where it cannot, such as on a full disk."""
+        """Writes the entry of one scenario. Raises CampaignError where it cannot, such as on a full disk."""
         if self.file is not None:
             self.write(self.file, encode(Entry(judged, round(elapsed, 3))))
 
     def write(self, file: int, content: Mapping[str, Any]) -> None:
-        """Writes one line to the open file. Raises CampaignError where it cannot."""
+        """Writes an object as one line to the open file. Raises CampaignError where it cannot."""
         line = json.dumps(content, separators=(",", ":")).encode() + b"\n"
         try:
             while line:
@@ -88,7 +89,7 @@ class Journal:
 
 
 def head_of(plan: CampaignPlan, spec: LaneSpec, started: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The head of a journal: everything that decides which scenarios a run has and how they are judged.
+    """Returns the head of a journal: all that decides which scenarios a run has and how they are judged.
 
     `options`: the options of the command line, so that `--resume` need not repeat them.
     """
@@ -102,7 +103,7 @@ def head_of(plan: CampaignPlan, spec: LaneSpec, started: str, options: Mapping[s
         "scenarios": plan.scenarios,
         "budget": plan.budget,
         "profile": plan.profile.name,
-        # The repr of a profile decides all draws but those of other processes; floors are no part of it.
+        # The repr of a profile seeds its draws. What is drawn last is no part of it, nor are the floors.
         "profile_digest": digest(
             repr(
                 (
@@ -120,7 +121,7 @@ def head_of(plan: CampaignPlan, spec: LaneSpec, started: str, options: Mapping[s
 
 
 def digest(text: str) -> str:
-    """The first 16 hexadecimal digits of the SHA-256 of a text."""
+    """Returns the first 16 hexadecimal digits of the SHA-256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -134,7 +135,7 @@ def opened(
     resume: bool,
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Iterator[Journal]:
-    """The journal of a folder, open for writing. A new journal renames an older one to PREVIOUS_FILE.
+    """Opens the journal of a folder for writing; a new journal renames an older one to PREVIOUS_FILE.
 
     Raises CampaignError: there is no journal to resume, it is of another run, or a line cannot be read.
     """
@@ -154,6 +155,7 @@ def opened(
         else:
             started = str(earlier.head["started"])
             journal = Journal(path=path, file=file, started=started, entries=earlier.entries)
+            # Cuts off an incomplete last line, to which the next line would be added.
             os.ftruncate(file, earlier.length)
         yield journal
     finally:
@@ -161,7 +163,7 @@ def opened(
 
 
 def resumable(path: Path, head: Mapping[str, Any]) -> JournalContents:
-    """The contents of a journal. Raises CampaignError where its head or a line is of another run."""
+    """Returns the contents of a journal. Raises CampaignError: its head or a line is of another run."""
     contents = read(path)
     for key, value in head.items():
         before = contents.head.get(key)
@@ -182,7 +184,7 @@ def resumable(path: Path, head: Mapping[str, Any]) -> JournalContents:
 
 
 def read_head(folder: Path) -> Mapping[str, Any]:
-    """The head of a folder's journal. Raises CampaignError where there is none, or of another version."""
+    """Returns the head of a folder's journal. Raises CampaignError: there is none, or of another version."""
     path = folder / JOURNAL_FILE
     try:
         with path.open(encoding="utf-8") as file:
@@ -211,7 +213,7 @@ def read_head(folder: Path) -> Mapping[str, Any]:
 
 
 def read(path: Path) -> JournalContents:
-    """A journal with its complete lines; of two entries for one scenario the first counts.
+    """Returns a journal with its complete lines; of two entries for one scenario the first counts.
 
     Raises CampaignError naming the first line that cannot be read.
     """
@@ -229,6 +231,7 @@ def read(path: Path) -> JournalContents:
 
 
 def _entry(path: Path, number: int, line: bytes) -> Entry:
+    """Returns the entry in a line. Raises CampaignError naming the line's number."""
     try:
         entry: Entry = decode(json.loads(line), Entry, "entry")
     except (ValueError, WorkloadError) as error:

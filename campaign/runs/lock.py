@@ -15,10 +15,10 @@ LOCK_FILE = ".lock"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Locks an existing folder until the end of the block. Raises CampaignError where another process has it.
+    """Locks an existing folder until the end of the block. Raises CampaignError: another process has it.
 
-    The operating system releases the lock when the process ends, however it ends. So the file may stay: only
-    the lock on it counts, not that it exists.
+    The operating system releases the lock when the process ends, however it ends. So the file may stay: it is
+    the lock on the file that counts, not that the file exists.
     """
     path = folder / LOCK_FILE
     try:

@@ -90,11 +90,11 @@ class CampaignOptions:
         return ShrinkBudget(failures=self.shrink, seconds=self.shrink_budget)
 
     def known_failures(self) -> IgnoreRules:
-        """The rules of the file `ignore` as they apply today. Raises CampaignError."""
+        """Returns the rules of the file `ignore` as they apply today. Raises CampaignError."""
         return known_failures(self.ignore)
 
     def as_json(self) -> Mapping[str, Any]:
-        """The options as JSON data; paths are absolute, so that they hold in any working folder."""
+        """Returns the options as JSON data; paths are absolute, so that they hold in any working folder."""
         return {
             **asdict(self),
             "profile": self.profile if self.profile in PROFILES else str(Path(self.profile).resolve()),
@@ -103,7 +103,7 @@ class CampaignOptions:
         }
 
     def campaigns(self) -> Sequence[tuple[CampaignPlan, LaneSpec]]:
-        """The campaigns: one, or one for each tier of the profile. Raises CampaignError."""
+        """Returns a plan and a lane for each campaign: one, or one for each tier. Raises CampaignError."""
         self._ensure_possible_values()
         plan = CampaignPlan(
             seed=self.seed,
@@ -142,6 +142,7 @@ class CampaignOptions:
         return values_from(self.values, self.definitions, shown=self.show_values)
 
     def _campaign(self, tier: str, plan: CampaignPlan) -> tuple[CampaignPlan, LaneSpec]:
+        """Returns the plan with what depends on the tier, and the lane on it. Raises CampaignError."""
         lifting = None if self.lift is None else Lifting(self.lift)
         if self.definitions is not None or plan.profile.documents:
             if lifting not in (None, Lifting.NONE):
@@ -166,9 +167,10 @@ class CampaignOptions:
 
 
 def resumed(options: CampaignOptions, out: Path, given: Callable[[str], bool]) -> CampaignOptions:
-    """The options of the run in a folder, changed by those that are `given` now.
+    """Returns the options of the run in a folder, changed by those that the user gives now.
 
-    Raises CampaignError: the folder holds no run, or none that `dvs fuzz` began.
+    `given`: tells whether the user gave an option. Raises CampaignError: the folder holds no run, or none
+    that `dvs fuzz` began.
     """
     begun = read_head(journal_folder(out))["options"]
     try:
@@ -187,7 +189,7 @@ def resumed(options: CampaignOptions, out: Path, given: Callable[[str], bool]) -
 
 
 def journal_folder(out: Path) -> Path:
-    """The folder with the journal of a run: `out`, or the folder of its first tier for `--tier all`."""
+    """Returns the folder with the journal of a run: `out`, or that of its first tier for `--tier all`."""
     folders = (
         folder for folder in (out, *(out / tier for tier in TIERS)) if (folder / JOURNAL_FILE).exists()
     )

@@ -43,7 +43,7 @@ class PastRuns:
 
 
 def past_runs(folder: Path) -> PastRuns:
-    """The runs below a folder. Raises CampaignError: there is no such folder."""
+    """Returns the runs below a folder. Raises CampaignError: there is no such folder."""
     if not folder.is_dir():
         raise CampaignError(f"no folder {folder}; give one below which `dvs fuzz` or `dvs gate` has run")
     runs: dict[Path, StoredRun] = {}
@@ -59,7 +59,7 @@ def past_runs(folder: Path) -> PastRuns:
 
 
 def run_of(folder: Path) -> StoredRun:
-    """The run of one folder, read from its journal where it was killed. Raises CampaignError."""
+    """Returns the run in a folder; of a run that was killed, what its journal has. Raises CampaignError."""
     path = folder / SUMMARY_FILE
     if path.is_file():
         return stored_run(read_object(path, {SUMMARY_FORMAT: SUMMARY_VERSION}), path)
@@ -79,7 +79,7 @@ def run_of(folder: Path) -> StoredRun:
 
 
 def with_changes(runs: Iterable[tuple[Path, StoredRun]]) -> Iterable[PastRun]:
-    """Each run with its change of speed; the runs come oldest first."""
+    """Yields each run with its change of speed. `runs`: oldest first."""
     rates: dict[tuple[str, str], float] = {}
     for folder, run in runs:
         before = rates.get((run.tier, run.profile))
@@ -89,7 +89,7 @@ def with_changes(runs: Iterable[tuple[Path, StoredRun]]) -> Iterable[PastRun]:
 
 
 def run_object(past: PastRun) -> PastRunDocument:
-    """A run as JSON data; `change` is a share, 0.1 for a tenth faster."""
+    """Returns a run as JSON data; `change` is a share, 0.1 for a tenth faster."""
     figures = {
         name: value for name, value in asdict(past.run).items() if name not in ("outcomes", "coverage")
     }

@@ -1,4 +1,4 @@
-"""The plan of a campaign, which scenarios it runs, and the result of one scenario."""
+"""The plan of a campaign, by which its scenarios are chosen, and the result of one scenario."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from generators.profiles import Profile
 from workload.outcomes.results import Outcome
 
 LASTING_SECONDS = 300.0
+"""Seconds from which a campaign is a long one, for which a slower start of a faster JVM pays off."""
+
 LASTING_SCENARIOS = 300
 """Scenarios that Spark judges in LASTING_SECONDS, roughly."""
 
@@ -50,7 +52,7 @@ class CampaignPlan:
         return self.budget is not None and self.budget >= LASTING_SECONDS
 
     def chunks(self, size: int) -> Iterator[Sequence[int]]:
-        """The indices not judged yet, in chunks of `size`; endless where a time budget ends the run."""
+        """Yields the indices not judged yet in chunks of `size`; endless where a time budget ends the run."""
         indices = (
             count(self.first) if self.scenarios is None else range(self.first, self.first + self.scenarios)
         )
@@ -61,7 +63,10 @@ class CampaignPlan:
 
 @dataclass(frozen=True, slots=True)
 class JudgedScenario:
-    """The result of one scenario. `coverage`: counts of what the scenario contains, by `kind: name`."""
+    """The result of one scenario. `coverage`: counts of what the scenario contains, by `kind: name`.
+
+    `index`: the number of the scenario in its campaign; seed, profile and index decide the scenario.
+    """
 
     index: int
     outcome: Outcome
@@ -69,7 +74,7 @@ class JudgedScenario:
 
 
 def scenario_count(scenarios: int | None, budget: float | None, default: int) -> int | None:
-    """The number of scenarios to run; None where a time budget alone ends the run."""
+    """Returns the number of scenarios to run; None where a time budget alone ends the run."""
     return default if scenarios is None and budget is None else scenarios
 
 
@@ -77,7 +82,7 @@ UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def seconds_of(text: str) -> float:
-    """The seconds of a duration such as 90, 90s, 10m or 2h. Raises CampaignError: the text is none."""
+    """Returns the seconds of a duration such as 90, 90s, 10m or 2h. Raises CampaignError for other texts."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
     if match is None or float(match[1]) <= 0:
         raise CampaignError(f"{text!r} is no duration; write 90s, 10m or 2h")

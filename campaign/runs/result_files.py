@@ -17,9 +17,10 @@ SUMMARY_FILE = "summary.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRun:
-    """What later commands read of a stored run. `outcomes`: scenarios by outcome class.
+    """What later commands read of a stored run. `definitions`: how many dynamic tables it has judged.
 
-    `coverage`: counts by kind and name. `floors_unmet`: how many coverage floors were not met.
+    `started`: ISO 8601. `outcomes`: scenarios by outcome class. `coverage`: counts by kind and name.
+    `floors_unmet`: how many coverage floors were not met.
     """
 
     started: str
@@ -44,7 +45,7 @@ COVERAGE_KINDS = ("operators", "pairs", "intents", "states", "actions")
 
 
 def read_object(path: Path, formats: Mapping[str, int]) -> dict[str, Any]:
-    """The JSON object of a file in one of some formats, given with their versions.
+    """Returns the JSON object in a file. `formats`: those that it may have, each with its version.
 
     Raises CampaignError naming the file: it cannot be read, or has another format or version.
     """
@@ -63,7 +64,7 @@ def read_object(path: Path, formats: Mapping[str, int]) -> dict[str, Any]:
 
 
 def stored_run(summary: Any, path: Path) -> StoredRun:
-    """The run of a summary object. Raises CampaignError naming its file: a figure is missing or wrong."""
+    """Returns the run of a summary read from `path`. Raises CampaignError: a figure is missing or wrong."""
     try:
         coverage = summary["coverage"]
         return StoredRun(

@@ -25,7 +25,10 @@ from workload.outcomes.results import ENGINE_DIED, Check, Finding, Outcome, Outc
 def judge_chunk(
     worker: Worker, spec: LaneSpec, lasting: bool, seed: int, profile: Profile, indices: Sequence[int]
 ) -> list[JudgedScenario]:
-    """The results of the scenarios of some indices; runs in a worker and generates the scenarios there."""
+    """Generates and judges the scenarios of some indices in a worker; returns their results.
+
+    A worker gets indices in place of scenarios, because seed, profile and index decide a scenario.
+    """
     lane = worker.lifted_lane(spec, lasting=lasting)
     judged = []
     for index in indices:
@@ -58,7 +61,7 @@ class Judging:
 
 @contextmanager
 def judging(plan: CampaignPlan, spec: LaneSpec) -> Iterator[Judging]:
-    """What judges chunks of a plan: a pool of workers here, or tasks on a cluster."""
+    """Opens what judges chunks of a plan: a pool of workers here, or tasks on a cluster."""
     arguments = (spec, plan.lasting, plan.seed, plan.profile)
     if plan.master:
         with on_cluster(plan, spec) as call, ThreadPoolExecutor(plan.workers) as pool:
@@ -71,7 +74,7 @@ def judging(plan: CampaignPlan, spec: LaneSpec) -> Iterator[Judging]:
 
 @contextmanager
 def on_cluster(plan: CampaignPlan, spec: LaneSpec) -> Iterator[Callable[..., list[JudgedScenario]]]:
-    """The function that runs one task on an existing Spark cluster; Spark decides how many run at once.
+    """Yields a function that runs one task on an existing Spark cluster; Spark decides how many run at once.
 
     Raises CampaignError where the cluster does not answer, or the tier cannot run there.
     """
@@ -87,7 +90,7 @@ def on_cluster(plan: CampaignPlan, spec: LaneSpec) -> Iterator[Callable[..., lis
 
 
 def run(plan: CampaignPlan, spec: LaneSpec) -> Generator[JudgedScenario]:
-    """The result of each scenario of a plan, once, as soon as it is known.
+    """Yields the result of each scenario of a plan, once, as soon as it is known.
 
     When a time budget is spent, no new chunk starts; the chunks under way are finished and counted. Where a
     worker process dies, the scenarios under way are judged again, one at a time; a scenario on which the
@@ -105,7 +108,7 @@ def run(plan: CampaignPlan, spec: LaneSpec) -> Generator[JudgedScenario]:
 def _until_a_worker_dies(
     plan: CampaignPlan, spec: LaneSpec, chunks: Iterator[Sequence[int]]
 ) -> Generator[JudgedScenario, None, list[int]]:
-    """Results until the chunks end or a worker dies; returns the indices whose results were lost."""
+    """Yields results until the chunks end or a worker dies; returns the indices whose results were lost."""
     lost: list[int] = []
     with judging(plan, spec) as judge:
         for chunk, future in completed(chunks, judge.submit, plan.workers + 1):
@@ -117,7 +120,7 @@ def _until_a_worker_dies(
 
 
 def _one_by_one(plan: CampaignPlan, spec: LaneSpec, indices: Iterable[int]) -> Iterator[JudgedScenario]:
-    """The results of scenarios judged one at a time, to find the one on which the worker process dies."""
+    """Judges scenarios one at a time, to find the one on which the worker dies; yields their results."""
     remaining = deque(indices)
     while remaining:
         with judging(replace(plan, workers=1), spec) as judge:
@@ -130,7 +133,7 @@ def _one_by_one(plan: CampaignPlan, spec: LaneSpec, indices: Iterable[int]) -> I
 
 
 def _died(plan: CampaignPlan, spec: LaneSpec, index: int, *, grew: bool) -> JudgedScenario:
-    """The result of a scenario on which the worker process has died twice; `grew`: because of its memory."""
+    """Returns the result of a scenario on which the worker has died twice. `grew`: because of its memory."""
     scenario = scenario_at(plan.seed, plan.profile, index)
     if grew:
         # Engine and judge share the process: whose memory it was is not known.

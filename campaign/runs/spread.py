@@ -18,14 +18,14 @@ ENGINES = "engines"
 """The value of --tier that stands for each engine of others that is installed."""
 
 OWN = "built-in"
-"""The adapter that is no engine of others."""
+"""The adapter of the built-in engine, which is no engine of others."""
 
 SEVERAL = (ALL, ENGINES)
-"""The values of --tier that stand for more than one."""
+"""The values of --tier that stand for more than one tier."""
 
 
 def parts(plan: CampaignPlan) -> Sequence[tuple[str, CampaignPlan]]:
-    """Each tier of the profile with its share of the scenarios or of the budget, in the profile's order.
+    """Returns the tiers of the profile, each with its share of the scenarios or of the budget, in order.
 
     Every tier gets at least one scenario. Raises CampaignError for a profile that names no tier or an
     unknown one.
@@ -41,9 +41,9 @@ def parts(plan: CampaignPlan) -> Sequence[tuple[str, CampaignPlan]]:
 
 
 def of_engines(plan: CampaignPlan) -> Sequence[tuple[str, CampaignPlan]]:
-    """Each engine of others that is installed, with an equal share and the profile within its limits.
+    """Returns the engines of others that are installed, each with an equal share of the plan.
 
-    Raises CampaignError: none is installed.
+    Each share has the profile cut to the limits of its engine. Raises CampaignError: none is installed.
     """
     installed = {}
     for name in ADAPTERS:
@@ -62,6 +62,7 @@ def of_engines(plan: CampaignPlan) -> Sequence[tuple[str, CampaignPlan]]:
 
 
 def _shared(plan: CampaignPlan, shares: Mapping[str, int]) -> Sequence[tuple[str, CampaignPlan]]:
+    """Returns the part of a plan for each tier. `shares`: by tier, relative to their sum."""
     whole = sum(shares.values())
     return [
         (

@@ -16,7 +16,10 @@ from workload.scenario import Scenario
 
 
 def covered(scenario: Scenario) -> Counter[str]:
-    """Counts of the intents, operators, operator pairs and types of a scenario, by `kind: name`."""
+    """Counts by `kind: name` what a scenario contains: intents, operators and their pairs, functions, types.
+
+    `crossing: OPERATOR / INTENT` counts scenarios that have both.
+    """
     counts: Counter[str] = Counter(f"intent: {intent}" for intent in scenario.intents)
     met: set[str] = set()
     for definition in scenario.definitions:
@@ -35,9 +38,11 @@ def covered(scenario: Scenario) -> Counter[str]:
 
 @dataclass(slots=True)
 class Tally:
-    """The counters of a run. `reached`: coverage by `kind: name`; the order of outcomes does not matter.
+    """The counters of a run; the order in which outcomes are added does not matter.
 
-    `drawn`: the operators of all scenarios, and what the limits of the engine cost.
+    `outcomes`: scenarios by outcome class. `reached`: coverage by `kind: name`. `changes`: the rows of change
+    sets; `amplification`: the pairs of them without effect. `judgements`: refreshes times their worlds.
+    `times`: seconds by part of the work. `drawn`: the operators of all scenarios, and what limits cost.
     """
 
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -78,7 +83,7 @@ class Tally:
         self.outcomes[after.value] += 1
 
     def coverage(self, profile: Profile) -> Coverage:
-        """The coverage so far, compared with the floors of a profile."""
+        """Returns the coverage so far, compared with the floors of a profile."""
         below = (
             definitions_judged(profile.given, self.reached, profile.goal_floor)[1] if profile.given else {}
         )
@@ -101,7 +106,7 @@ class Tally:
         )
 
     def cost(self, profile: Profile) -> LimitsCost | None:
-        """What the engine's limits cost the run; None where it has none."""
+        """Returns what the engine's limits cost the run; None where the engine has no limits."""
         if not self.drawn[DRAWN]:
             return None
         cut = {key.removeprefix(CUT): n for key, n in self.drawn.most_common() if key.startswith(CUT)}
@@ -119,7 +124,7 @@ class Tally:
     def summary(
         self, seed: int, tier: str, profile: Profile, seconds: float, failures: tuple[Failure, ...]
     ) -> RunSummary:
-        """The run so far as one value, for the reports."""
+        """Returns the run so far as one value, for the reports."""
         return RunSummary(
             seed=seed,
             tier=tier,

@@ -1,4 +1,4 @@
-"""Carries out the events of a plan on a simulated account, and on the truth that is kept of it by hand."""
+"""Carries out the events of a plan on a simulated account, and on the truth, what the account must hold."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ GROUP = "g"
 
 @dataclass(slots=True)
 class Acts(Watched):
-    """Carries out what happens between two looks of the process. `down`: looks that the process will miss.
+    """Carries out the events between two looks of the process. `down`: looks that the process will miss.
 
-    `gone`: what was dropped, whether it was suspended, and how often it had failed in a row.
+    `gone`: by name each dropped table, whether it was suspended, and how often it had failed in a row.
     """
 
     applier: Applier
@@ -70,11 +70,11 @@ class Acts(Watched):
                 assert_never(each)
 
     def _can_happen(self, each: plan.Happening) -> bool:
-        """Tells whether the tables are there, or gone, as the plan took for sure.
+        """Tells whether the tables of an event are there, or gone, as the plan assumes.
 
-        They are not where a command before was refused, or is not in a plan that was made smaller.
+        They are not where an earlier command was refused, or is not in a plan that was made smaller.
         """
-        known = self.gone if isinstance(each, plan.Undrop) else self.truth.tables
+        present = self.gone if isinstance(each, plan.Undrop) else self.truth.tables
         match each:
             case plan.Rename(_, new) | plan.Clone(_, new):
                 is_free = new not in self.truth.tables
@@ -86,7 +86,7 @@ class Acts(Watched):
                 is_free = name in self.truth.lost
             case _:
                 is_free = True
-        return is_free and set(plan.named_by(each)).issubset(known)
+        return is_free and set(plan.named_by(each)).issubset(present)
 
     def _writes(self, each: plan.Write) -> None:
         """Commits a write to the base tables that are there."""
@@ -103,7 +103,7 @@ class Acts(Watched):
             self.applier.commit(Commit(self.account.clock.now(), tuple(statements)))
 
     def _base(self, each: plan.DropBase | plan.BaseBack) -> None:
-        """Drops a base table, or lets it, or another one of its name, come back."""
+        """Drops a base table, or brings back it or another table of its name."""
         match each:
             case plan.DropBase(name):
                 self.account.drop(name, even_if_read=True)
@@ -112,32 +112,33 @@ class Acts(Watched):
                 self.account.undrop(name)
                 self.truth.lost.remove(name)
             case plan.BaseBack(name, True):
-                # In memory a base table keeps its log: another one that follows in it has its name.
+                # In memory a base table keeps its log, so new contents in it stand for another table.
                 self.account.undrop(name)
                 self.applier.commit(Commit(self.account.clock.now(), (Replace(name, ()),)))
                 self.truth.rows[name] = []
                 self.truth.lost.remove(name)
 
     def _groups(self, each: plan.Group | plan.Ungroup) -> None:
-        """Drops the group, and makes another one."""
+        """Drops the group, and creates another one unless the event is `Ungroup`."""
         if self.truth.group:
             self.account.drop_refresh_group(GROUP)
             self.truth.group, self.truth.repeatable = (), False
         if isinstance(each, plan.Ungroup):
             return
         try:
-            made = self.account.create_refresh_group(GROUP, each.members, each.isolation)
+            group = self.account.create_refresh_group(GROUP, each.members, each.isolation)
         except (DefinitionError, RefreshFailed):
             # The members that were refreshed before the failure stay so.
             pass
         else:
             self.truth.group, self.truth.repeatable = (
-                made.members,
-                made.isolation is Isolation.REPEATABLE_READ,
+                group.members,
+                group.isolation is Isolation.REPEATABLE_READ,
             )
         self.note()
 
     def _replace_view(self, number: int) -> None:
+        """Replaces the view, which must be refused while its base table is dropped."""
         try:
             self.account.create_view(plan.VIEW, plan.view_query(number), or_replace=True)
         except DefinitionError as error:
@@ -163,7 +164,7 @@ class Acts(Watched):
         kind = changed.kind if changed.kind.of_two or each.kind.of_two else each.kind
         changed = replace(changed, number=each.number, kind=kind)
         if not lacks:
-            # Another definition may not fail where the old one did, and if it fails, the old one is new.
+            # The new query may not fail where the old one did; if it fails, the old one counts from 0 again.
             self.seen.errors[each.name] = 0
         lag = None if changed.lag is None else changed.lag * plan.SECOND
         # A group is refreshed as a whole, also one that has a table above.
@@ -175,7 +176,7 @@ class Acts(Watched):
             self.truth.tables[each.name] = changed
 
     def _renames(self, each: plan.Rename | plan.Swap | plan.Drop | plan.Undrop) -> None:
-        """Lets tables have other names, go, or come back; refused is what would make one read itself."""
+        """Renames, swaps, drops and brings back tables; what makes a table read itself must be refused."""
         truth, account = self.truth, self.account
         match each:
             case plan.Rename(name, other):
@@ -189,8 +190,8 @@ class Acts(Watched):
                 account.drop(name, even_if_read=True)
                 self.gone[name] = truth.dropped(name), name in truth.suspended, self.seen.errors[name]
                 truth.suspended.discard(name)
-                for known in (self.seen.errors, self.seen.stored, self.seen.visible):
-                    known.pop(name, None)
+                for by_name in (self.seen.errors, self.seen.stored, self.seen.visible):
+                    by_name.pop(name, None)
             case plan.Undrop(name):
                 table, suspended, errors = self.gone.pop(name)
                 if not self._refused({}, lambda: account.undrop(name), table):
@@ -199,7 +200,7 @@ class Acts(Watched):
                     (truth.suspended.add if suspended else truth.suspended.discard)(name)
 
     def _refused(self, names: Mapping[str, str], command: Callable[[], object], *more: plan.Declared) -> bool:
-        """Tells whether a command was refused, which is right only where a table would read itself.
+        """Carries out a command; returns whether it was refused, as is due only if a table would read itself.
 
         `names`: the new names of tables; `more`: tables that come back.
         """
@@ -217,17 +218,19 @@ class Acts(Watched):
         return False
 
     def _moved(self, names: Mapping[str, str]) -> None:
+        """Gives tables other names in the truth and in what was seen of them. `names`: from old to new."""
         self.truth.moved(names)
-        for known in (self.seen.errors, self.seen.stored, self.seen.visible):
-            moved = {names.get(name, name): value for name, value in known.items()}
-            known.clear()
-            known.update(moved)
+        for by_name in (self.seen.errors, self.seen.stored, self.seen.visible):
+            renamed = {names.get(name, name): value for name, value in by_name.items()}
+            by_name.clear()
+            by_name.update(renamed)
 
     def _wrong_command(self, table: str, message: str) -> None:
+        """Notes that a command was refused, or done, wrongly."""
         self.wrong(self.account.clock.now(), table, Check.COMMAND, message)
 
     def note(self) -> None:
-        """Takes what commands have refreshed between two looks as seen: they read times between ticks."""
+        """Notes what commands have refreshed between two looks, to times that need not be ticks."""
         for name in self.truth.tables:
             self.seen.visible[name] = visible(self.account, name)
             stored = self.account.store.refreshes(self.account.dynamic_table(name))[-1].frontier.timestamp
@@ -240,6 +243,7 @@ class Acts(Watched):
 
 
 def _equals(base: str, column: str, value: int) -> Call:
+    """Returns the predicate `base.column = value`."""
     return Call("eq", (ColumnRef(base, column, INT), Literal(value, INT)), BOOLEAN)
 
 

@@ -49,6 +49,7 @@ def without_shared_time(table: Timetable, states: States, now: int) -> Sequence[
 
 
 def _stored(states: States, each: Due) -> int:
+    """Returns the newest data timestamp that a table of a unit has stored."""
     return max((states[name].own or 0 for name, _ in each.steps if name in states), default=0)
 
 
@@ -69,6 +70,7 @@ def after_the_resume(before: Frontier, after: Frontier, source: str, store: Stor
 
 
 def _version_at(before: Frontier, source: str, store: Store, timestamp: int) -> SourceVersion:
+    """Returns the newest version of a source up to a timestamp, but none older than the frontier's."""
     definition = store.definitions()[source]
     versions = store.history(definition).versions  # type: ignore[arg-type]
     later = [
@@ -78,7 +80,7 @@ def _version_at(before: Frontier, source: str, store: Store, timestamp: int) -> 
 
 
 def _fault(faulty: Callable[..., object], **parts: Any) -> ModelFault[Scheduler]:
-    """A mistake that the docstring of a faulty function describes. `parts`: what replaces those sound."""
+    """Returns the mistake that a docstring describes. `parts`: of the scheduler, which it replaces."""
     return ModelFault(sentence(faulty), Scheduler(**parts))
 
 
@@ -93,4 +95,4 @@ FAULTS: Mapping[str, ModelFault[Scheduler]] = {
     ),
     "group-without-shared-snapshot": _fault(without_shared_time, schedule=without_shared_time),
 }
-"""By name."""
+"""The planted faults of the scheduler by name."""

@@ -62,6 +62,7 @@ def _mistakes(plan: plans.Plan) -> Iterator[str]:
 
 
 def _mistakes_of(each: plans.Happening) -> Iterator[str]:
+    """Yields what keeps an event from being carried out."""
     match each:
         case plans.Write(inserted, deleted):
             named = {table for table, *_ in (*inserted, *deleted)} | {

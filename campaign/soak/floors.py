@@ -43,7 +43,7 @@ def not_shown(done: Sequence[Soaked], *, floors: bool) -> list[str]:
 
 
 def decision_of(done: Sequence[Soaked], lacking: Sequence[str]) -> Decision:
-    """Tells whether nothing was wrong; undecided where the runs have not met what they must (`lacking`)."""
+    """Returns whether the runs are a pass; undecided where they have not met what they must (`lacking`)."""
     if any(each.wrong for each in done):
         return Decision.FAILED
     return Decision.UNDECIDED if lacking or not done else Decision.PASSED

@@ -1,4 +1,7 @@
-"""Compares each look of the process at a simulated account with what is due by hand."""
+"""Compares each look of the process at a simulated account with what is due, computed by hand.
+
+A look is one time at which the process that refreshes asks what is due, once in each tick.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +25,15 @@ MOST_ERRORS = 5
 class Judge(Showing):
     """Compares contents, data timestamps, suspensions and counts of failures with the truth by hand."""
 
-    def look(self, at: int, told: Sequence[Told]) -> None:
-        """Judges what a look has told, and what the tables hold after it."""
+    def look(self, at: int, reports: Sequence[Told]) -> None:
+        """Judges a look: the refreshes and errors that it reported, and what the tables hold after it."""
         self.result.looks += 1
-        done = [each for each in told if isinstance(each, RefreshResult)]
+        done = [each for each in reports if isinstance(each, RefreshResult)]
         self.result.refreshes += len(done)
         self.result.actions.update(each.action.value for each in done)
-        self.result.failures += len(told) - len(done)
+        self.result.failures += len(reports) - len(done)
         self._note_states(done)
-        for each in told:
+        for each in reports:
             if isinstance(each, RefreshResult | RefreshFailed) and each.table in self._stopped():
                 found = "is suspended, and was refreshed by the schedule"
                 self.wrong(at, each.table, Check.SUSPENDED, found)
@@ -40,8 +43,8 @@ class Judge(Showing):
                     self.seen.stored[each.table] = each.timestamp
                 case RefreshFailed():
                     self.seen.errors[each.table] += 1
-                    known = each.timestamp in self.truth.states
-                    if known and self.truth.contents(each.table, each.timestamp) is not None:
+                    is_tick = each.timestamp in self.truth.states
+                    if is_tick and self.truth.contents(each.table, each.timestamp) is not None:
                         found = f"its query does not fail, and this did: {each}"
                         self.wrong(at, each.table, Check.FAILED, found)
                 case DefinitionError() if self._lacks_source(each):
@@ -52,7 +55,7 @@ class Judge(Showing):
         self._times(at)
 
     def _note_states(self, done: Sequence[RefreshResult]) -> None:
-        """Notes which rare states this look has met, before it counts for them."""
+        """Notes which rare states this look has met, before its refreshes change what was seen."""
         periods, stopped = self.truth.periods(), self._stopped()
         before = {each.table: self.seen.stored.get(each.table, each.timestamp) for each in done}
         met = {
@@ -70,7 +73,7 @@ class Judge(Showing):
         self.result.states.update(state.value for state, is_met in met.items() if is_met)
 
     def _lacks_source(self, error: DefinitionError) -> bool:
-        """Tells whether an error, whose first word is a table, is right about a source that it names."""
+        """Tells whether an error `TABLE reads SOURCE ...` is right: that table lacks a source."""
         name, reads, *_ = str(error).split()
         return reads == "reads" and name in self.truth.tables and self.truth.lacks_source(name)
 

@@ -1,4 +1,7 @@
-"""What happens to a simulated account, complete before anything runs: a function of seed, hours and size."""
+"""The plan of a simulated account: all that happens to it, as a function of seed, hours and number of tables.
+
+The plan is complete before anything runs, so it can be kept in a file, run again, and made smaller.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,13 @@ LAGS = (None, 60, 60, 120, 300)
 """Target lags in seconds; None for DOWNSTREAM."""
 
 KEYS, VALUES = 6, 9
+"""Column a has values from 0, column b from 1 (0 makes a QUOTIENT fail), both below these."""
 
 FEWEST = 4
-"""How many tables keep their names at least."""
+"""The least number of tables that have their own names at any time."""
 
 CLONES = 3
-"""Most copies of tables in one account."""
+"""The most copies of tables in one account."""
 
 
 class Kind(Enum):
@@ -69,7 +73,7 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Rows (table, a, b) that are inserted; then rows whose a, or b, has a value are deleted."""
+    """A transaction that inserts rows (table, a, b), and then deletes rows by (table, column, its value)."""
 
     inserted: tuple[tuple[str, int, int], ...] = ()
     deleted: tuple[tuple[str, str, int], ...] = ()
@@ -85,7 +89,7 @@ class Alter:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A table is suspended, or resumed."""
+    """A table is suspended, or resumed if `on`."""
 
     name: str
     on: bool
@@ -93,7 +97,7 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of tables is made; one with the same name is dropped before."""
+    """A refresh group is created; the group that there was is dropped before."""
 
     members: tuple[str, ...]
     isolation: str
@@ -122,7 +126,7 @@ class ReplaceView:
 
 @dataclass(frozen=True, slots=True)
 class Clone:
-    """A dynamic table gets a copy, which goes on by itself."""
+    """A dynamic table gets a copy, which is refreshed by itself from then on."""
 
     name: str
     copy: str
@@ -214,7 +218,7 @@ def named_by(happening: Happening) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`ticks`: what happens before each look of the process, in order."""
+    """The dynamic tables of an account, and in `ticks` the events before each look of the process."""
 
     seed: int
     tables: tuple[Declared, ...]
@@ -222,7 +226,7 @@ class Plan:
 
 
 def plan_of(seed: int, hours: float, tables: int = 12) -> Plan:
-    """Returns the plan of an account."""
+    """Returns the plan of an account. `hours`: simulated; `tables`: how many dynamic tables."""
     draw = random.Random(f"soak {seed} {hours} {tables}")
     declared = _tables(draw, tables)
     count = round(hours * 3600 * SECOND / TICK)
@@ -233,34 +237,36 @@ def plan_of(seed: int, hours: float, tables: int = 12) -> Plan:
 
 
 def _tables(draw: random.Random, count: int) -> tuple[Declared, ...]:
-    made: list[Declared] = []
+    """Returns random dynamic tables, each after those that it reads."""
+    tables: list[Declared] = []
     for number in range(count):
         kind = draw.choice(list(Kind)) if number % 4 else draw.choice((Kind.FILTER, Kind.COUNT, Kind.SUM))
         # Every fourth table begins a component of its own over the base tables; joins stay small.
-        near = [each.name for each in made[number // 4 * 4 :]]
+        near = [each.name for each in tables[number // 4 * 4 :]]
         first = draw.choice(near) if near else draw.choice((*BASES, VIEW))
-        small = [each.name for each in made if each.kind in (Kind.COUNT, Kind.SUM)]
+        small = [each.name for each in tables if each.kind in (Kind.COUNT, Kind.SUM)]
         second = draw.choice([*small, *BASES, VIEW])
         if kind.of_two and first == second:
             kind = Kind.FILTER
         sources = (first, second) if kind.of_two else (first,)
         if number == 1:
-            # One table of each account meets every row that it may fail on.
+            # One table of each account reads a base table itself, and so meets every row that it may fail on.
             kind, sources = Kind.QUOTIENT, (draw.choice(BASES),)
-        made.append(Declared(f"t{number}", kind, sources, draw.choice(LAGS), draw.randrange(4)))
-    return tuple(made)
+        tables.append(Declared(f"t{number}", kind, sources, draw.choice(LAGS), draw.randrange(4)))
+    return tuple(tables)
 
 
 def _row(draw: random.Random) -> tuple[str, int, int]:
+    """Returns a random row (base table, a, b) on which no query fails."""
     return draw.choice(BASES), draw.randrange(KEYS), draw.randrange(1, VALUES)
 
 
 @dataclass(slots=True)
 class _Names:
-    """The dynamic tables that there are. `made`: how many there ever were, up to `most`.
+    """The dynamic tables that have their names now. `made`: how many there ever were, at most `most`.
 
-    `away`: tables without their names, with what brings them back, and after how many ticks; `bases`: the
-    base tables that are there.
+    `away`: tables without their names: the ticks until they come back, the name, and the event that brings
+    them back. `bases`: the base tables that are there.
     """
 
     present: list[str]
@@ -270,7 +276,7 @@ class _Names:
     bases: list[str] = field(default_factory=lambda: [*BASES])
 
     def back(self) -> list[Happening]:
-        """Returns what brings back the tables whose time has come."""
+        """Returns the events that bring back the tables whose time has come; the others wait a tick less."""
         due = [(name, back) for left, name, back in self.away if left <= 0]
         self.away = [(left - 1, name, back) for left, name, back in self.away if left > 0]
         for name, _ in due:
@@ -278,13 +284,13 @@ class _Names:
         return [back for _, back in due]
 
     def send(self, name: str, ticks: int, back: Rename | Undrop | BaseBack) -> None:
-        """Notes that a table is without its name for some ticks."""
+        """Notes that a table is without its name for some ticks, until the event `back`."""
         (self.bases if name in BASES else self.present).remove(name)
         self.away.append((ticks, name, back))
 
 
 def _tick(draw: random.Random, names: _Names) -> tuple[Happening, ...]:
-    """Returns what happens before a look."""
+    """Returns the events before a look: tables that come back, writes, and a command."""
     happened = names.back()
     if draw.random() < 0.7:
         rows = tuple(_row(draw) for _ in range(draw.randrange(1, 4)))
@@ -299,7 +305,7 @@ def _tick(draw: random.Random, names: _Names) -> tuple[Happening, ...]:
 
 
 def _command(draw: random.Random, names: _Names) -> Sequence[Happening]:
-    """Returns what somebody does with the tables before a look."""
+    """Returns the random command, if any, that somebody gives before a look."""
     name, present = draw.choice(names.present), names.present
     match number := draw.randrange(30):
         case 0:
@@ -329,7 +335,7 @@ def _command(draw: random.Random, names: _Names) -> Sequence[Happening]:
 
 
 def _moving(draw: random.Random, names: _Names, name: str, number: int) -> Sequence[Happening]:
-    """Returns what takes tables away from their names, which come back some ticks later."""
+    """Returns a rename, a drop or a swap, if the number means one; what was taken away comes back later."""
     present = names.present
     match number:
         case 12 if len(present) > FEWEST:

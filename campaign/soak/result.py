@@ -1,4 +1,4 @@
-"""What a simulated account shows: what was done and happened in it, and what was wrong."""
+"""The result of a simulated account: its events and refreshes, and what was wrong."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dynamic_tables.schedule.due import due
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """How the tables of an account are refreshed, and which are due; a planted fault replaces a part."""
+    """The refresh protocol of an account, and what says which tables are due; a fault replaces either."""
 
     protocol: RefreshProtocol = PROTOCOL
     schedule: Schedule = due
@@ -43,7 +43,7 @@ class Check(Enum):
 
 
 class State(Enum):
-    """What a look of the process may meet, and seldom does."""
+    """The rare states that a look of the process may meet."""
 
     SKIPPED = "skipped times"
     BELOW_SUSPENDED = "table below a suspended one"
@@ -65,9 +65,10 @@ class Wrong:
 
 @dataclass(slots=True)
 class Soaked:
-    """The result of one run. `wrong`: what the judge found, at most a few.
+    """The result of one run. `wrong`: the mistakes that the judge found; after a few of them the run stops.
 
-    `events`: how often each kind of thing happened; `states`: how often a look met a state that is rare.
+    `looks`: how many looks there were. `actions`: refreshes by action; `failures`: those that failed.
+    `events`: how often each kind of event happened. `states`: how often a look met each rare state.
     """
 
     plan: Plan
@@ -85,8 +86,8 @@ class Seen:
     """What the last look showed of each dynamic table.
 
     `visible`, `stored`: data timestamps, as readers see them and as they are stored. `errors`: failed
-    refreshes in a row, counted by hand. `past`: by the identity of a table, which no other name changes, the
-    rows of its query at each data timestamp at which it was judged.
+    refreshes in a row, counted by hand. `past`: by the identity of a table, which a rename keeps, the rows of
+    its query at each data timestamp at which it was judged.
     """
 
     errors: Counter[str] = field(default_factory=Counter)
@@ -105,5 +106,5 @@ class Watched:
     result: Soaked
 
     def wrong(self, at: int, table: str, check: Check, message: str) -> None:
-        """Notes what is wrong."""
+        """Notes a mistake. `at`: the time of the look in microseconds. `table`: "" for no single one."""
         self.result.wrong.append(Wrong(at, table, check, message))

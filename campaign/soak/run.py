@@ -20,7 +20,7 @@ from workload.schema import Column, Table
 from workload.types import INT
 
 MEMORY = "8GB"
-"""What an account may take: the store keeps all versions, tens of thousands of 200 tables in eight hours."""
+"""Memory of an account: the store keeps all versions, tens of thousands of 200 tables in eight hours."""
 
 
 def soak(plan: Plan, scheduler: Scheduler = SOUND, *, most: int = 3) -> Soaked:
@@ -43,6 +43,8 @@ def soak(plan: Plan, scheduler: Scheduler = SOUND, *, most: int = 3) -> Soaked:
 
 @dataclass(slots=True)
 class _Session:
+    """One run of a plan. `told`: what the last look of the process reported: refreshes and errors."""
+
     plan: Plan
     account: Account
     applier: Applier
@@ -73,7 +75,8 @@ class _Session:
         self.judge.look(TICK, [])
 
     def tick(self, at: int, happened: Sequence[Happening]) -> None:
-        """Lets things happen before a tick, then the process look, then the judge."""
+        """Carries out the events before a tick, then lets the process look at what is due, then judges."""
+        # The events lie in the half of a tick before the look.
         apart = min(SECOND, TICK // 2 // max(1, len(happened)))
         for place, each in enumerate(happened):
             self._at(at - TICK // 2 + place * apart)
@@ -89,4 +92,5 @@ class _Session:
         self.judge.look(at, self.told)
 
     def _at(self, time: int) -> None:
+        """Sets the account's clock, in microseconds."""
         self.account.clock.set(time)  # type: ignore[attr-defined]

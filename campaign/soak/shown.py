@@ -1,4 +1,4 @@
-"""Compares what a simulated account shows of itself, and of its past, with what was noted by hand."""
+"""Compares what a simulated account shows of its tables and their past with what the judge has noted."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dynamic_tables.errors import DefinitionError
 from dynamic_tables.store.port import NamingStore
 
 DESCRIBE_EVERY = 4
-"""Of so many looks one also describes a table, and reads its past: the journal is long after some hours."""
+"""One look in so many also describes a table and reads its past: the journal is long after some hours."""
 
 START = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True)
 class Showing(Watched):
-    """What `dynamic_tables`, `describe`, `refresh_history` and reads of earlier data timestamps show."""
+    """Compares `dynamic_tables`, `describe`, `refresh_history` and reads of earlier data timestamps."""
 
     def compare_shown(self, at: int, stopped: set[str]) -> None:
         """Judges the state of all tables, and now and then all that is shown of one. `stopped`: suspended."""
@@ -33,11 +33,12 @@ class Showing(Watched):
             self._past(at, name)
 
     def _states(self, at: int, stopped: set[str]) -> None:
+        """Compares what `dynamic_tables` shows of each table: failures, state, data timestamp, group."""
         for row in self.account.dynamic_tables().to_pylist():
             name, errors = row["name"], self.seen.errors[row["name"]]
             if row["consecutive_errors"] != errors:
-                told = f"failed {errors} times in a row, shown are {row['consecutive_errors']}"
-                self.wrong(at, name, Check.COUNT, told)
+                message = f"failed {errors} times in a row, shown are {row['consecutive_errors']}"
+                self.wrong(at, name, Check.COUNT, message)
             waits = name in stopped or bool(stopped.intersection(self.truth.above(name)))
             due: dict[str, object] = {
                 "scheduling_state": "SUSPENDED" if waits else "RUNNING",
@@ -49,11 +50,12 @@ class Showing(Watched):
                     self.wrong(at, name, Check.SHOWN, f"{column} is {row[column]}, and {value} is due")
 
     def _described(self, at: int, name: str) -> None:
+        """Compares what `describe` and `refresh_history` show of a table."""
         described, stored = self.account.describe(name), self.seen.stored.get(name)
         lag = self.truth.tables[name].lag
         if described.data_timestamp != stored:
-            told = f"describe shows {described.data_timestamp}, and it was refreshed to {stored}"
-            self.wrong(at, name, Check.SHOWN, told)
+            message = f"describe shows {described.data_timestamp}, and it was refreshed to {stored}"
+            self.wrong(at, name, Check.SHOWN, message)
         if described.table.target_lag != (None if lag is None else lag * SECOND):
             self.wrong(at, name, Check.SHOWN, f"describe shows the target lag {described.table.target_lag}")
         rows = self.account.refresh_history(name).to_pylist()
@@ -64,10 +66,10 @@ class Showing(Watched):
 
     def _past(self, at: int, name: str) -> None:
         """Reads a version in the middle of those that the judge has seen."""
-        made = self.seen.past.get(identity_of(self.account, name), {})
-        if not made:
+        past = self.seen.past.get(identity_of(self.account, name), {})
+        if not past:
             return
-        table, timestamp = self.account.dynamic_table(name), sorted(made)[len(made) // 2]
+        table, timestamp = self.account.dynamic_table(name), sorted(past)[len(past) // 2]
         self.result.states[State.PAST.value] += 1
         try:
             version = self.account.version_read(table, timestamp)
@@ -77,9 +79,9 @@ class Showing(Watched):
         assert version is not None, "a time has a version"
         relation = self.account.store.snapshot(name, version, ids=False)
         rows = Counter(row[: len(table.columns)] for row in relation.rows())
-        if rows != made[timestamp]:
-            told = f"as of {timestamp} it shows {sum(rows.values())} rows, others than its query had then"
-            self.wrong(at, name, Check.READ, told)
+        if rows != past[timestamp]:
+            message = f"as of {timestamp} it shows {sum(rows.values())} rows, others than its query had then"
+            self.wrong(at, name, Check.READ, message)
 
 
 def identity_of(account: Account, name: str) -> str:
@@ -89,4 +91,5 @@ def identity_of(account: Account, name: str) -> str:
 
 
 def _instant(micros: int) -> datetime:
+    """Returns microseconds of simulated time as an instant."""
     return START + timedelta(microseconds=micros)

@@ -15,7 +15,10 @@ from shrink.reduction import chunks
 
 @dataclass(frozen=True, slots=True)
 class ShrunkPlan:
-    """`wrong`: what the plan shows first. `complete`: no reduction makes it smaller."""
+    """A plan made smaller, after `attempts` runs. `wrong`: the first mistake that it shows.
+
+    `complete`: whether no reduction makes it smaller.
+    """
 
     plan: Plan
     wrong: Wrong
@@ -24,9 +27,9 @@ class ShrunkPlan:
 
 
 def shrink(plan: Plan, wrong: Wrong, scheduler: Scheduler, *, attempts: int) -> ShrunkPlan:
-    """Returns the smallest plan found that shows the same first mistake, after at most some attempts.
+    """Returns the smallest plan found whose first mistake is found by the same check, of whatever table.
 
-    `wrong`: what the plan shows first. The same means: by the same check, of whatever table.
+    `wrong`: the first mistake of the plan. `attempts`: the most smaller plans that run.
     """
     first = wrong
 
@@ -47,11 +50,12 @@ def shrink(plan: Plan, wrong: Wrong, scheduler: Scheduler, *, attempts: int) -> 
 
 
 def _until(plan: Plan, at: int) -> Plan:
-    """Returns a plan that ends with a look."""
+    """Returns a plan that ends with the look at a time."""
     return replace(plan, ticks=plan.ticks[: -(-at // TICK)])
 
 
 def _fewer_tables(plan: Plan) -> Iterator[Plan]:
+    """Yields plans without some tables and those that read them."""
     for dropped in chunks([table.name for table in plan.tables]):
         kept: list[Declared] = []
         gone = set(dropped)
@@ -66,6 +70,7 @@ def _fewer_tables(plan: Plan) -> Iterator[Plan]:
 
 
 def _fewer_ticks(plan: Plan) -> Iterator[Plan]:
+    """Yields plans without some ticks, but never without the first, which fills the base tables."""
     for dropped in chunks(range(1, len(plan.ticks))):
         yield replace(plan, ticks=tuple(tick for n, tick in enumerate(plan.ticks) if n not in dropped))
 
@@ -83,6 +88,7 @@ def _fewer_happenings(plan: Plan) -> Iterator[Plan]:
 def _fewer_rows(plan: Plan) -> Iterator[Plan]:
     for n, place, each in _happenings(plan):
         if isinstance(each, Write):
+            # Rows and deletions in one list, so that one pass drops some of each.
             parts = [*each.inserted, *each.deleted]
             for dropped in chunks(range(len(parts))):
                 if len(dropped) == len(parts):
@@ -114,12 +120,14 @@ def _weight(table: Declared) -> tuple[int, ...]:
 
 
 def _happenings(plan: Plan) -> Iterator[tuple[int, int, Happening]]:
+    """Yields each event with the number of its tick and its place in it."""
     for n, tick in enumerate(plan.ticks):
         for place, each in enumerate(tick):
             yield n, place, each
 
 
 def _with(plan: Plan, n: int, place: int, each: Happening) -> Plan:
+    """Returns the plan with another event at a place of a tick."""
     tick = (*plan.ticks[n][:place], each, *plan.ticks[n][place + 1 :])
     return replace(plan, ticks=(*plan.ticks[:n], tick, *plan.ticks[n + 1 :]))
 

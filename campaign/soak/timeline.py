@@ -1,4 +1,4 @@
-"""A plan as text that a person reads: the tables, then what happens, by time."""
+"""A plan as text that a person reads: the tables, then the events in order of time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def timeline(plan: plans.Plan) -> list[str]:
 
 
 def told(each: plans.Happening, tables: Sequence[plans.Declared]) -> str:
-    """Returns what happens, in words."""
+    """Returns an event in words."""
     match each:
         case plans.Write():
             return _written(each)

@@ -16,7 +16,7 @@ Row = tuple[object, ...]
 
 
 def is_cyclic(tables: Mapping[str, Declared], group: Collection[str]) -> bool:
-    """Tells whether a table would read itself at any depth; the members of a group are as one table."""
+    """Tells whether a table would read itself at any depth; the members of a group count as one table."""
     graph: dict[str, set[str]] = {}
     for name, table in tables.items():
         node, read = (GROUP if name in group else name), {GROUP if s in group else s for s in table.sources}
@@ -33,16 +33,18 @@ def _has_cycle(graph: Mapping[str, Collection[str]]) -> bool:
 
 
 GROUP = "the group"
+"""The name of the group in the graph of tables; no table has it."""
 
 
 @dataclass(slots=True)
 class Truth:
     """The base rows at each tick, the definitions now, and DuckDB to evaluate them.
 
-    `states`: the rows of each base table by data timestamp. `group`: members that are published together.
-    `made`: the rows of each version that the judge has seen. `known`: computed since the last change.
-    `loaded`: the rows of each table in DuckDB. `lost`: the base tables that are dropped. `view`: the number
-    in the query of the view.
+    `states`: the rows of each base table by data timestamp. `group`: the members of the refresh group;
+    `repeatable`: whether its isolation is repeatable read. `suspended`: the tables suspended by command.
+    `made`: by table and data timestamp the rows of each version that the judge has seen. `known`: contents
+    computed since the last event. `loaded`: the rows of each table in DuckDB. `lost`: the base tables that
+    are dropped. `view`: the number in the query of the view.
     """
 
     tables: dict[str, Declared]
@@ -96,12 +98,12 @@ class Truth:
         return any(map(self.lacks_source, (*self.above(name), name)))
 
     def with_names(self, names: Mapping[str, str]) -> dict[str, Declared]:
-        """Returns the tables under other names; what reads a name reads whatever has it."""
+        """Returns the tables under other names; a table that reads a name reads whatever has that name."""
         renamed = ((names.get(old, old), table) for old, table in self.tables.items())
         return {name: replace(table, name=name) for name, table in renamed}
 
     def moved(self, names: Mapping[str, str]) -> None:
-        """Gives tables other names."""
+        """Gives tables other names. `names`: from old to new."""
         self.tables = self.with_names(names)
         self.made = {names.get(name, name): versions for name, versions in self.made.items()}
         self.suspended = {names.get(name, name) for name in self.suspended}
@@ -132,6 +134,7 @@ class Truth:
             self.made.setdefault(name, {})[timestamp] = rows
 
     def _computed(self, table: Declared, timestamp: int) -> Counter[Row] | None:
+        """Returns the rows of a query by DuckDB; None where it divides by 0, or lacks a source."""
         sources = {source: self._rows_of(source, timestamp) for source in table.sources}
         if any(rows is None for rows in sources.values()):
             return None
@@ -142,6 +145,7 @@ class Truth:
         return Counter(self.connection.execute(table.query).fetchall())
 
     def _rows_of(self, source: str, timestamp: int) -> Counter[Row] | None:
+        """Returns the rows of a base table, the view or a dynamic table; None where it has none to read."""
         if source == VIEW:
             rows = self._rows_of(BASES[0], timestamp)
             return (
@@ -150,14 +154,15 @@ class Truth:
                 else Counter({(a, b): count for (a, b), count in rows.items() if int(str(b)) > self.view})
             )
         if source in BASES:
-            # While it was dropped, a table that is back had the rows that it had when it went.
+            # For the time while it was dropped, a table that is back has the rows from before the drop.
             return None if source in self.lost else Counter(self.states[timestamp][source])
         if source not in self.tables:
             return None
-        made = self.made.get(source, {}).get(timestamp)
-        return self.contents(source, timestamp) if made is None else made
+        version = self.made.get(source, {}).get(timestamp)
+        return self.contents(source, timestamp) if version is None else version
 
     def _load(self, name: str, rows: tuple[Row, ...]) -> None:
+        """Writes rows into a table of DuckDB, unless it has them already."""
         if self.loaded.get(name) == rows:
             return
         values = ", ".join(map(str, rows)) or "(NULL, NULL)"
@@ -171,9 +176,9 @@ class Truth:
     def _wanted(
         self, name: str, consumers: Mapping[str, Sequence[str]], asked: tuple[str, ...] = ()
     ) -> int | None:
-        """Returns the period that a table's lag asks for, or the lags of those that read it; None for none.
+        """Returns the period that a table's target lag wants, or for DOWNSTREAM the lags of its readers.
 
-        `asked`: the tables for which this one is asked.
+        None where no lag wants any. `asked`: the tables on the way to this one, so that a circle ends.
         """
         lag = self.tables[name].lag
         if name in asked:
@@ -202,7 +207,8 @@ class Truth:
         shared = [wants[name] for name in self.group if wants[name] is not None]
         if self.repeatable and shared:
             wants.update(dict.fromkeys(self.group, min(each for each in shared if each is not None)))
-        # Not shorter than those above, all members of a group alike; twice as often as any chain is long.
+        # No period is shorter than one above, and all members of a group have the same. Each round carries
+        # that a step along the chains of tables, so twice as many rounds as tables are enough.
         periods = {name: period for name, period in wants.items() if period is not None}
         for _ in range(2 * len(self.tables)):
             for name, period in periods.items():

@@ -45,10 +45,10 @@ HISTORIES_IN_FULL = 20
 """Histories explained at length in the terminal; each further one gets a line with its verdict."""
 
 COLLECT_EVERY = 1000
-"""Histories between two searches for memory that nothing refers to any more."""
+"""Histories between two collections of garbage (`without_collection`)."""
 
 MANY_OBJECTS = 200_000
-"""Objects of a history so large that the end of the process shall free it, not Python."""
+"""Objects of a history so large that the end of the process shall free them, not Python's collector."""
 
 HISTORIES_DRAWN = 40
 """Histories drawn on one page; the others are in its table only."""
@@ -305,7 +305,7 @@ def command(
 
 
 def on_cluster(files: Sequence[Path], master: str) -> Iterator[tuple[str, Item]]:
-    """Yields the histories of Parquet, read by a Spark cluster. Raises CampaignError: it cannot be."""
+    """Yields the histories of Parquet files, read by a Spark cluster. Raises CampaignError."""
     # Imported here, because they load pyspark.
     from campaign.histories import on_cluster as cluster_reader
     from campaign.runs.cluster import Cluster
@@ -319,7 +319,7 @@ def on_cluster(files: Sequence[Path], master: str) -> Iterator[tuple[str, Item]]
 def _judged(
     asked: CheckOptions, reports: Reports, source: str, item: Item
 ) -> tuple[Parsed | Viewed, Checked] | None:
-    """Returns a history, completed by the options, and its verdicts; prints why there are none, then None."""
+    """Returns a history, completed by the options, and its verdicts; if it has none, prints why: None."""
     where = ""
     if isinstance(item, Refused):
         error = item.error
@@ -337,14 +337,14 @@ def _judged(
 
 
 def memory_of(gigabytes: float | None) -> int:
-    """Returns how many bytes a history may take: as asked for, else half of what there is."""
+    """Returns how many bytes a history may take: `gigabytes`, else half of the machine's memory."""
     if gigabytes is not None:
         return int(gigabytes * 2**30)
     return memory_of_machine() // 2
 
 
 def read_on(items: Iterator[tuple[str, Item]]) -> Iterator[tuple[str, Item]]:
-    """Yields items, and shows on a terminal that the next one is read."""
+    """Yields items, and shows on a terminal while the next one is read."""
     while True:
         with waiting("reading"):
             item = next(items, None)

@@ -67,6 +67,7 @@ def command(
 def _readable(
     files: tuple[Path, ...], format_: str, workload: str | None, refused: list[str]
 ) -> Iterator[Parsed | Viewed]:
+    """Yields the histories that can be read; prints why others cannot, and adds their files to `refused`."""
     for source, item in histories(files, format_, workload):
         if isinstance(item, Refused):
             where = "" if item.error.line is None else f":{item.error.line}:{item.error.column}"
@@ -91,6 +92,7 @@ def _not_in_notation(item: Parsed) -> Iterator[str]:
 
 
 def _in_notation(item: Parsed | Viewed) -> History | None:
+    """Returns a history as the notation can hold it, and prints what is left out. Raises CampaignError."""
     if isinstance(item, Parsed):
         for text in _not_in_notation(item):
             click.echo(f"note: {item.history.name}: {text}", err=True)

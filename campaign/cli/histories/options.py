@@ -19,8 +19,9 @@ from dvs_model.theory.levels import BY_NAME
 from dvs_model.theory.names import Level, Phenomenon
 
 FORM = re.compile(r"(?P<level>[^:]+):\s*(?P<txns>T?\d+(\s*,\s*T?\d+)*)\s*", re.IGNORECASE)
-KNOWN = ", ".join(level.value for level in MIXED)
+"""The form of `--transaction-level`, such as PL-2:3,4."""
 
+KNOWN = ", ".join(level.value for level in MIXED)
 
 files = click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
 format_ = click.option(
@@ -41,9 +42,9 @@ def options_of(
     order: str,
     **others: Any,
 ) -> CheckOptions:
-    """Returns what is asked of histories, by default PL-3. Raises CampaignError: it does not go together.
+    """Returns what is asked of histories, by default PL-3. Raises CampaignError: options exclude each other.
 
-    `names`: levels. `others`: the fields of CheckOptions that are given as they are.
+    `names`: levels. `others`: fields of CheckOptions, passed on as they are.
     """
     named = tuple(BY_NAME[name] for name in names)
     if not (named or clients or forbidden or mixed):
@@ -62,7 +63,7 @@ def options_of(
 
 
 def transaction_levels(texts: Sequence[str]) -> Mapping[int, Level]:
-    """Returns by transaction its level. Raises CampaignError: another form, or a transaction twice."""
+    """Returns the level of each transaction named. Raises CampaignError: another form, or one named twice."""
     levels: dict[int, Level] = {}
     for text in texts:
         match = FORM.fullmatch(text)
@@ -90,5 +91,6 @@ def others_level(requested: Sequence[Level]) -> Level:
 
 
 def _level(name: str) -> Level | None:
+    """Returns the level of a name in any case; None where transactions of it cannot be mixed with others."""
     level = {known.lower(): level for known, level in BY_NAME.items()}.get(name.lower())
     return level if level in MIXED else None

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from protocols.recording.database import Promise
 
 WORDS = ("append", "register", "bank", "predicate", "views")
+"""The values of `--workload`."""
 
 
 @click.command()
@@ -134,7 +135,7 @@ def command(
 
 
 def _recorded(url: str, isolation: str | None, run: Load) -> tuple[Recording, Promise]:
-    """Returns a recording, and what the database promises. Raises CampaignError."""
+    """Records a run, and returns what the database promises as well. Raises CampaignError."""
     from campaign.protocols.databases import opened
     from protocols.recording.clients import recorded
     from protocols.recording.database import RecordingError
@@ -147,16 +148,19 @@ def _recorded(url: str, isolation: str | None, run: Load) -> tuple[Recording, Pr
 
 
 def _write(recording: Recording, out: Path) -> None:
+    """Writes a recording in Jepsen's EDN."""
     from protocols.recording.edn import edn
 
     write_text(out, "".join(edn(recording)))
 
 
 def _asked(name: str) -> tuple[str, ...]:
+    """Returns the option of `dvs check` that asks for a level."""
     return ("--level", name) if name in BY_NAME else ("--client-level", name)
 
 
 def _summary(recording: Recording, out: Path) -> str:
+    """Returns the counts of a recording in a line, with further lines on a bank and on durability."""
     from collections import Counter
 
     from protocols.recording.clients import Outcome
@@ -165,11 +169,11 @@ def _summary(recording: Recording, out: Path) -> str:
     counts = Counter(each.outcome.value for each in ends)
     errors = Counter(each.error for each in ends if each.error)
     seconds = recording.moments[-1].nanoseconds / 1e9 if recording.moments else 0.0
-    said = ", ".join(f"{name} {count:,}" for name, count in errors.most_common())
+    by_error = ", ".join(f"{name} {count:,}" for name, count in errors.most_common())
     return (
         f"recorded {len(ends):,} transactions in {seconds:.1f} s: {counts['ok']:,} ok, "
         f"{counts['fail']:,} failed, {counts['info']:,} without an answer"
-        + (f" ({said})" if said else "")
+        + (f" ({by_error})" if by_error else "")
         + f"; {out}"
         + _bank(recording)
         + _durability(recording)

@@ -1,4 +1,8 @@
-"""`dvs record --workload views`: one run with materialized views, looked at in three ways."""
+"""`dvs record --workload views`: one run with materialized views, judged in three ways.
+
+First with each refresh as reads and a write (derivations ignored), then as a derivation, and then with each
+kind of reader alone.
+"""
 
 from __future__ import annotations
 
@@ -68,6 +72,7 @@ def record_views(
 
 
 def _recorded(url: str, isolation: str | None, run: Load) -> tuple[Views, Promise]:
+    """Records a run with views, and returns what the database promises as well. Raises CampaignError."""
     from campaign.protocols.beside import SYSTEMS, recorded_beside
     from campaign.protocols.databases import opened
     from protocols.recording.database import Promise, RecordingError
@@ -89,6 +94,7 @@ def _recorded(url: str, isolation: str | None, run: Load) -> tuple[Views, Promis
 
 
 def _headline(views: Views, out: Path) -> str:
+    """Returns the counts of a run in a line."""
     committed = sum(each.committed for each in views.seen)
     refreshes = sum(each.refreshed is not None and each.committed for each in views.seen)
     refused = ", ".join(f"{name} {count}" for name, count in views.refused.items())
@@ -99,15 +105,17 @@ def _headline(views: Views, out: Path) -> str:
 
 
 def _table(views: Views, of_readers: Mapping[str, Checked]) -> str:
-    """Returns a line for each kind of readers: which levels hold, and totals that there never were."""
+    """Returns a line for each kind of reader: the strongest levels that hold, and wrong totals it saw."""
     lines = ["Readers of               strongest levels that hold"]
     for kind, checked in of_readers.items():
         totals = [each.total for each in views.seen if each.kind == kind and each.total is not None]
         wrong = [total for total in totals if total != views.due]
-        said = f"{len(wrong)} of {len(totals)} counted other goods than {views.due}" if totals else ""
+        counted = f"{len(wrong)} of {len(totals)} counted other goods than {views.due}" if totals else ""
         example = f", such as {wrong[0]}" if wrong else ""
         start = " (at its data timestamp)" if kind == "one view alone" else ""
-        lines.append(f"{kind:<24} {strongest_text(checked)}{start}{'; ' if said else ''}{said}{example}")
+        lines.append(
+            f"{kind:<24} {strongest_text(checked)}{start}{'; ' if counted else ''}{counted}{example}"
+        )
     return "\n".join(lines)
 
 

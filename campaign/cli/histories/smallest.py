@@ -58,6 +58,7 @@ def write_smallest(file: Path, options: CheckOptions, item: Parsed | Viewed, che
 
 
 def _write_pieces(file: Path, options: CheckOptions, pieces: Pieces, checked: Checked) -> bool:
+    """Writes the fewest operations of a violated file with reads by predicates; returns True."""
     if file.suffix != ".edn":
         raise CampaignError(f"--smallest {file}: reads by predicates are written as EDN; name a file .edn")
     places = options.fewest(pieces, checked)
@@ -67,7 +68,7 @@ def _write_pieces(file: Path, options: CheckOptions, pieces: Pieces, checked: Ch
 
 
 def files_of(file: Path, written: Files) -> Iterator[tuple[Path, bytes]]:
-    """Yields files with what they hold. Raises CampaignError: a folder that has other logs in it."""
+    """Yields each path with the bytes to write. Raises CampaignError: the folder has other logs in it."""
     if isinstance(written, bytes):
         yield file, written
         return

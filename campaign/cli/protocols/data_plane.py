@@ -94,6 +94,7 @@ def _resolved(
     history: bool,
     as_json: bool,
 ) -> ExitCode:
+    """Resolves intents, compares the result with a serial run, prints it, and returns the exit status."""
     from dvs_model.checking.check import Holds, check
     from dvs_model.notation import render
     from dvs_model.theory.names import Level
@@ -104,12 +105,12 @@ def _resolved(
 
     resolved = resolve(intents, clauses=clauses)
     agrees = serial(intents) == (resolved.to_rollback, resolved.store)
-    made = history_of(intents, resolved.to_rollback)
-    checked = check(made)
+    as_history = history_of(intents, resolved.to_rollback)
+    checked = check(as_history)
     level = [level.value for level in checked.strongest]
     serializable = isinstance(checked.levels[Level.PL_3], Holds)
     gone = retirable(rows, resolved.to_rollback, clauses)
-    # A wrong result is told first: it makes every task look wrong.
+    # After a wrong result no task is tried: it would make every one look wrong.
     task = broken_task(rows, resolved, clauses) if agrees else ""
     document: IntentsDocument = {
         "intents": len(intents),
@@ -128,7 +129,7 @@ def _resolved(
     if as_json:
         print_json(document)
     elif history:
-        click.echo(render(made))
+        click.echo(render(as_history))
     else:
         _print(document, intents, resolved.to_rollback, resolved.store)
     return ExitCode.OK if agrees and serializable and not task else ExitCode.FAILED
@@ -137,6 +138,7 @@ def _resolved(
 def _print(
     document: IntentsDocument, intents: Sequence[Intent], to_rollback: frozenset[int], store: object
 ) -> None:
+    """Prints the first transactions with what becomes of them, the store, and the figures."""
     for intent in intents[:TRANSACTIONS_SHOWN]:
         fate = "rolled back" if intent.id in to_rollback else "commits"
         reads = ", ".join(f"{key} = {_value(value)}" for key, value in intent.reads) or "nothing"
@@ -167,6 +169,7 @@ def _value(value: str | None) -> str:
 
 
 def _search(seed: int, runs: int, fault: str | None, as_json: bool) -> ExitCode:
+    """Resolves random sets of intents until one is wrong, prints it, and returns the exit status."""
     from campaign.faults.intents import INTENT_FAULTS
     from campaign.protocols.intents import search_intents
     from dvs_model.notation import render
@@ -195,7 +198,7 @@ def _search(seed: int, runs: int, fault: str | None, as_json: bool) -> ExitCode:
 
 
 def _rows_in(file: Path) -> list[IntentRow]:
-    """Returns the rows of a CSV file. Raises CampaignError, with the line: one is no intent."""
+    """Returns the rows of a CSV file. Raises CampaignError, naming the line, for a row that is no intent."""
     from protocols.data_plane.intents import IntentRow
 
     columns = ["id", "is_read", "key", "val"]

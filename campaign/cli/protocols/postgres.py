@@ -1,4 +1,4 @@
-"""`dvs protocol read-committed --postgres`: a script on PostgreSQL, and what the model says otherwise."""
+"""`dvs protocol read-committed --postgres`: a script on PostgreSQL, and where the model differs from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from protocols.read_committed.script import Script
 
 PROMISED = {"read-committed": "PL-2", "repeatable-read": "PL-SI"}
-"""By PostgreSQL's level what it must keep; its REPEATABLE READ is snapshot isolation."""
+"""The level that PostgreSQL must keep, by its own name for it; its REPEATABLE READ is snapshot isolation."""
 
 
 def on_postgres(script: Script, level: str, most: int | None, as_json: bool) -> ExitCode:
@@ -53,6 +53,7 @@ def on_postgres(script: Script, level: str, most: int | None, as_json: bool) -> 
 
 
 def _document(found: Beside) -> dict[str, object]:
+    """Returns the runs on PostgreSQL beside the model as JSON data."""
     from campaign.cli.protocols.shown import document_of
 
     return {
@@ -77,6 +78,7 @@ def _document(found: Beside) -> dict[str, object]:
 
 
 def _print(found: Beside, level: str, *, one: bool) -> None:
+    """Prints anomalies, differences from the model, and levels. `one`: a script ran in one order only."""
     from campaign.cli.protocols.shown import show, transactions_of
     from dvs_model.notation import render
 
@@ -96,6 +98,6 @@ def _print(found: Beside, level: str, *, one: bool) -> None:
         often = "" if one else f", in {found.counts[kind]:,} orders"
         click.echo(f"\n{kind.value}{often}: {example.where}")
         click.echo(f"    model:      {example.model}\n    PostgreSQL: {example.postgres}")
-    held = [name for name, verdict in found.levels.items() if verdict == "holds"]
+    holding = [name for name, verdict in found.levels.items() if verdict == "holds"]
     promised = f"{PROMISED[level]} {found.levels[PROMISED[level]]}"
-    click.echo(f"\non PostgreSQL at {level} holds: {', '.join(held) or 'no level'}; {promised}")
+    click.echo(f"\non PostgreSQL at {level} holds: {', '.join(holding) or 'no level'}; {promised}")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 DDL_ORDERS = 100
-"""Random orders, with DDL put into the sessions, that `--explore` runs besides."""
+"""Random orders with DDL drawn into the sessions, which `--explore` runs as well."""
 
 
 @click.command("read-committed")
@@ -73,6 +73,7 @@ def read_committed(
 
 
 def _once(script: Script, rules: Rules, as_json: bool) -> ExitCode:
+    """Runs a script in the order of its text, prints the run, and returns the exit status."""
     from campaign.protocols.read_committed import commits
     from dvs_model.checking.anomalies import anomalies
     from dvs_model.checking.check import check
@@ -90,16 +91,17 @@ def _once(script: Script, rules: Rules, as_json: bool) -> ExitCode:
     click.echo(f"\n{render(done.history)}\n")
     for name, txns in named.items():
         click.echo(f"{name}: {transactions_of(txns)}")
-    held = [level.value for level in checked.strongest]
+    strongest = [level.value for level in checked.strongest]
     for law in done.broken:
         click.echo(f"a step is wrong: {law}")
     if not commits(done):
         click.echo("undecided: no transaction commits, so the levels say nothing")
-    click.echo(f"levels that hold: {', '.join(held) or 'none'}; PL-2 {levels_of(checked)['PL-2']}")
+    click.echo(f"levels that hold: {', '.join(strongest) or 'none'}; PL-2 {levels_of(checked)['PL-2']}")
     return _status_of(done, checked)
 
 
 def _status_of(done: Run, checked: Checked) -> ExitCode:
+    """Returns the exit status of one run; it is undecided where no transaction commits."""
     from campaign.protocols.read_committed import commits
 
     if done.broken:
@@ -112,6 +114,7 @@ def _status(levels: Mapping[str, str]) -> ExitCode:
 
 
 def _explored(script: Script, rules: Rules, most: int, as_json: bool) -> ExitCode:
+    """Runs a script in at most `most` orders, prints the anomalies, and returns the exit status."""
     from campaign.protocols.read_committed import explore, explore_ddl
 
     found, drawn = explore(script, rules, most), explore_ddl(script, rules, DDL_ORDERS)
@@ -145,8 +148,8 @@ def _explored(script: Script, rules: Rules, most: int, as_json: bool) -> ExitCod
         for law, run in broken.items():
             click.echo(f"\na step is wrong: {law}")
             show(run)
-        held = [level for level, verdict in found.levels.items() if verdict == "holds"]
-        click.echo(f"\nin every order holds: {', '.join(held) or 'no level'}")
+        holding = [level for level, verdict in found.levels.items() if verdict == "holds"]
+        click.echo(f"\nin every order holds: {', '.join(holding) or 'no level'}")
         result = "see above" if drawn else "each step as due"
         click.echo(f"{DDL_ORDERS} orders with DDL drawn into them: {result}")
     code = ExitCode.FAILED if broken else _status(found.levels)

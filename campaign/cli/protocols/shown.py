@@ -38,7 +38,7 @@ def levels_of(checked: Checked) -> Mapping[str, str]:
 
 
 def document_of(done: Run, checked: Checked, named: Mapping[str, tuple[int, ...]]) -> SessionsDocument:
-    """Returns a run for JSON. `named`: the transactions of each anomaly that it shows."""
+    """Returns a run as JSON data. `named`: the transactions of each anomaly that it shows."""
     from dvs_model.notation import render
 
     return {

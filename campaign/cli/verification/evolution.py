@@ -54,7 +54,7 @@ def evolution(stories: int, steps: int, seed: int, as_json: bool) -> ExitCode:
 
 
 def document(result: Evolved, seconds: float) -> EvolutionDocument:
-    """The result as JSON data."""
+    """Returns the result as JSON data."""
     return {
         "seconds": round(seconds, 1),
         "stories": result.stories,
@@ -67,11 +67,11 @@ def document(result: Evolved, seconds: float) -> EvolutionDocument:
 
 
 def text(result: Evolved, seconds: float) -> str:
-    """The result for a terminal."""
+    """Returns the result for a terminal."""
     met = ", ".join(f"{count} {name}" for name, count in sorted(result.met.items()))
     lines = [f"{result.stories} stories, {seconds:.0f} s", f"  {met}"]
     for each in result.wrong:
-        lines += [f"  WRONG at seed {each.seed}: {each.message}", *(f"    {told}" for told in each.told)]
+        lines += [f"  WRONG at seed {each.seed}: {each.message}", *(f"    {line}" for line in each.told)]
     if not result.wrong:
         lacking = ", ".join(result.unmet) if result.steps else "a change"
         lines.append(f"  not shown: {lacking}" if lacking else "  nothing wrong")

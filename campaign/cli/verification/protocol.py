@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from campaign.verify.protocol_world import Line, Planted
 
 QUICK = 3
-"""Steps of the second process at which it dies, with `--quick`."""
+"""With `--quick` the second process dies at one of its first steps: so many of them are tried."""
 
 FAULT_NAMES = (
     "unfenced",
@@ -90,7 +90,7 @@ def protocol(
 def run(
     quick: bool, pairs: str | None, every: int, fault: str | None, workers: int, silent: bool
 ) -> Protocol:
-    """Runs the interleavings that were asked for."""
+    """Runs the interleavings that the options ask for."""
     # Imported here, so that `dvs verify --help` loads neither the engine nor DuckDB.
     from campaign.verify.protocol import verify_protocol
     from campaign.verify.protocol_pairs import Chosen, Extent, verify_pairs
@@ -112,7 +112,7 @@ def run(
 
 
 def document(result: Protocol, seconds: float) -> ProtocolDocument:
-    """The result as JSON data."""
+    """Returns the result as JSON data."""
     return {
         "seconds": round(seconds, 1),
         "interleavings": result.interleavings,
@@ -160,7 +160,7 @@ def shortest(result: Protocol) -> Broken:
 
 
 def lanes(steps: Sequence[Line]) -> Sequence[str]:
-    """Returns the columns of a picture: the processes in the order in which they begin, and all else."""
+    """Returns the columns of a picture: the processes in the order in which they begin, then `BESIDE`."""
     return [*dict.fromkeys(line.of for line in steps if line.of), BESIDE]
 
 

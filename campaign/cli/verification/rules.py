@@ -97,6 +97,7 @@ def rules(
 
 
 def _progress(count: int, silent: bool) -> Callable[[Verified], None]:
+    """Returns a function that prints each failure, and now and then how many of `count` are done."""
     done = 0
 
     def progress(result: Verified) -> None:
@@ -111,7 +112,7 @@ def _progress(count: int, silent: bool) -> Callable[[Verified], None]:
 
 
 def document(results: Sequence[Verified], seconds: float) -> RulesDocument:
-    """The results as JSON data."""
+    """Returns the results as JSON data."""
     return {
         "seconds": round(seconds, 1),
         "totals": figures(results),
@@ -143,7 +144,7 @@ def document(results: Sequence[Verified], seconds: float) -> RulesDocument:
 
 
 def figures(results: Sequence[Verified]) -> FiguresDocument:
-    """The sums over some definitions."""
+    """Returns the sums over some definitions."""
     return {
         "definitions": len(results),
         "worlds": sum(result.worlds for result in results),
@@ -172,7 +173,7 @@ def print_results(results: Sequence[Verified], seconds: float) -> None:
 
 
 def rows(results: Sequence[Verified]) -> Iterator[Sequence[str]]:
-    """One row for each outer operator, and the sums of all."""
+    """Yields a row for each outer operator, and one with the sums of all."""
     for operator in dict.fromkeys(result.definition.outer for result in results):
         some = [result for result in results if result.definition.outer is operator]
         yield operator.value, *cells(figures(some))
@@ -180,12 +181,12 @@ def rows(results: Sequence[Verified]) -> Iterator[Sequence[str]]:
 
 
 def cells(sums: Mapping[str, Any]) -> Iterator[str]:
-    """The figures as text."""
+    """Returns the figures as text, in the order of FIGURES."""
     return (f"{sums[name]:,}" for name in FIGURES)
 
 
 def bounds(results: Iterable[Verified]) -> Iterator[str]:
-    """What was enumerated, and how, one line for each bound; and what was verified as something else."""
+    """Yields lines on what was enumerated, one for each bound, on how, and on notes of definitions."""
     yield "every column over NULL, 0, 1; all worlds within these bounds (columns of the tables: definitions):"
     counts: dict[str, Counter[str]] = {}
     notes: Counter[str] = Counter()

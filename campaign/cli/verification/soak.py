@@ -29,6 +29,7 @@ FAULT_NAMES = (
     "diamond-arm-stale",
     "group-without-shared-snapshot",
 )
+"""The names of `campaign.soak.faults.FAULTS`, which is not imported here, so that `--help` is fast."""
 
 
 @click.command()
@@ -121,7 +122,7 @@ def command(
 
 
 def smaller(soaked: Soaked, scheduler: Scheduler, attempts: int) -> ShrunkPlan:
-    """The smallest account that shows what is first wrong in one; with no attempts the account itself."""
+    """Returns the smallest account found with the first mistake of `soaked`; its own without attempts."""
     from campaign.soak.shrunk import shrink
 
     if attempts:
@@ -132,7 +133,7 @@ def smaller(soaked: Soaked, scheduler: Scheduler, attempts: int) -> ShrunkPlan:
 def document(
     done: list[Soaked], seconds: float, smallest: ShrunkPlan | None, lacking: list[str]
 ) -> SoakDocument:
-    """The results as JSON data."""
+    """Returns the results as JSON data."""
     return {
         "seconds": round(seconds, 1),
         "accounts": len(done),
@@ -159,7 +160,7 @@ def document(
 
 
 def summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
-    """The sum of some counts, by name."""
+    """Returns the sums of some counts, by name."""
     total: Counter[str] = Counter()
     for each in counts:
         total.update(each)
@@ -167,7 +168,7 @@ def summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
 
 
 def text(done: list[Soaked], seconds: float, lacking: list[str]) -> str:
-    """The results for a terminal."""
+    """Returns the results for a terminal."""
     events, actions, states = (
         ", ".join(f"{n} {name}" for name, n in summed(counts).items())
         for counts in (
@@ -197,7 +198,7 @@ def text(done: list[Soaked], seconds: float, lacking: list[str]) -> str:
 
 
 def shown(smallest: ShrunkPlan) -> list[str]:
-    """The smallest account that shows what is wrong, as lines of text."""
+    """Returns the smallest account that shows what is wrong, as lines of text."""
     from campaign.soak.timeline import timeline
 
     tables, events = len(smallest.plan.tables), sum(map(len, smallest.plan.ticks))

@@ -51,11 +51,12 @@ def unbounded(
 
 
 def each_fault(chosen: tuple[str, ...], workers: int, as_json: bool) -> ExitCode:
-    """Tries the planted faults of rules, all if none is chosen; prints a table."""
+    """Tries to refute the planted faults of rules, all if none is chosen; prints a table."""
     from campaign.verify.running import rules_with
     from campaign.verify.unbounded.tried import decision_of_tried, faults_of_rules, try_all
 
     for name in chosen:
+        # Raises for a name that is no fault of a rule, before anything runs.
         rules_with((name,))
 
     def progress(tried: Tried) -> None:
@@ -71,7 +72,7 @@ def each_fault(chosen: tuple[str, ...], workers: int, as_json: bool) -> ExitCode
 
 
 def tried_document(tried: Tried) -> TriedDocument:
-    """What refutes a planted fault, as JSON data."""
+    """Returns what refutes a planted fault, as JSON data."""
     from campaign.verify.unbounded.tried import refuted_by
 
     refutation = None if tried.refuted is None else tried.refuted.refutation
@@ -87,7 +88,7 @@ def tried_document(tried: Tried) -> TriedDocument:
 
 
 def tried_line(tried: Tried) -> str:
-    """What refutes a planted fault, in a line."""
+    """Returns what refutes a planted fault, in a line."""
     from campaign.verify.unbounded.tried import refuted_by
 
     by = [] if tried.refuted is None else [tried.refuted.definition.name]
@@ -96,7 +97,7 @@ def tried_line(tried: Tried) -> str:
 
 
 def tried_table(tried: Sequence[Tried]) -> Iterator[str]:
-    """The table of docs/proofs.md."""
+    """Yields the lines of the table in docs/proofs.md."""
     from campaign.verify.unbounded.tried import RefutedBy, refuted_by
 
     yield "| outcome | faults |"
@@ -108,6 +109,7 @@ def tried_table(tried: Sequence[Tried]) -> Iterator[str]:
 
 
 def _progress(count: int, silent: bool) -> Callable[[Proof], None]:
+    """Returns a function that prints now and then how many of `count` definitions are done."""
     done = 0
 
     def progress(proof: Proof) -> None:
@@ -120,7 +122,7 @@ def _progress(count: int, silent: bool) -> Callable[[Proof], None]:
 
 
 def document(proofs: Sequence[Proof], seconds: float) -> ProofsDocument:
-    """The results as JSON data."""
+    """Returns the results as JSON data."""
     return {
         "seconds": round(seconds, 1),
         "assumed": ASSUMED,
@@ -149,14 +151,14 @@ def _one(proof: Proof) -> ProofDocument:
 
 
 def domain(proof: Proof) -> str:
-    """The values of each column, as text."""
+    """Returns the values of each column, as text: `k: NULL 0 1, v: 0 1`."""
     names = sorted({column.name for table in proof.definition.tables for column in table.columns})
     values = {name: " ".join("NULL" if v is None else str(v) for v in proof.domain[name]) for name in names}
     return ", ".join(f"{name}: {listed}" for name, listed in values.items())
 
 
 def text(proofs: Sequence[Proof], seconds: float) -> Iterator[str]:
-    """The lines for a terminal: one for each form of an operator, the sum, and the least worlds."""
+    """Yields lines for a terminal: one for each form of an operator, the sums, and the least worlds."""
     width = max(len(proof.definition.name) for proof in proofs)
     for proof in proofs:
         yield f"{proof.definition.name.ljust(width)}  {line(proof)}"
@@ -176,7 +178,7 @@ def text(proofs: Sequence[Proof], seconds: float) -> Iterator[str]:
 
 
 def line(proof: Proof) -> str:
-    """What is known of one definition."""
+    """Returns the result for one definition in a line."""
     if proof.reason:
         return f"{proof.outcome.value}: {proof.reason}"
     if proof.refutation is not None:

@@ -20,7 +20,7 @@ from generators.histories import SMALL, HistoryShape, history_at
 from reports.history.text import indented
 
 LARGER = HistoryShape(transactions=(3, 7), operations=(2, 6), base=(2, 3), derived=(1, 2))
-"""Beyond the exhaustive part: more operations, aborts, intermediate versions, predicates."""
+"""The shape of random histories larger than those enumerated: more operations, aborts, predicates."""
 
 
 @click.group()
@@ -104,7 +104,7 @@ def of_any_length() -> ExitCode:
 
 
 def reading_of(index: int) -> Reading:
-    """Returns the reading of predicates for a history: both in turn."""
+    """Returns the reading of predicates for the history of an index; the two take turns."""
     return Reading(predicates=Predicates.THESIS) if index % 2 else DEFAULT
 
 
