@@ -35,29 +35,32 @@ class ModelCell:
     """The trials of one model under one kind of change, by what they showed.
 
     `equal`: the trials after which it was equal, each by how late its rows were, None where rows are not
-    late. `applicable`: the change can happen to a source of the model. `not_judged`: the number of trials
-    whose full refresh failed, or that differ without the change, too. `filled`: the model had rows in some
-    trial. `reason`: why nothing could be judged. `smallest`: the reproduction, once it is shrunk. `notes`:
-    what else was seen in trials after which the model was equal.
+    late. `applicable`: the change can happen to a source of the model. `differs_already`: some trial differs
+    without the change, too. `filled`: the model had rows in some trial. `reason`: why nothing could be
+    judged. `smallest`: the reproduction, once it is shrunk. `notes`: what else was seen in trials after which
+    the model was equal.
     """
 
     equal: list[int | None] = field(default_factory=list)
     differs: list[Found] = field(default_factory=list)
     smallest: Found | None = None
     applicable: bool = False
-    not_judged: int = 0
+    differs_already: bool = False
     filled: bool = False
     reason: str = ""
     notes: dict[str, None] = field(default_factory=dict)
 
     @property
     def verdict(self) -> CellVerdict:
-        """The verdict by the trials; a kind that could happen and was not tried is undecided."""
+        """The verdict by the trials; a kind that could happen and was not judged is undecided.
+
+        What a model that differs without the change shows is noted for appended rows.
+        """
         if self.differs:
             return CellVerdict.DIFFERS
         if self.equal:
             return CellVerdict.EQUAL
-        not_applicable = not self.applicable or self.not_judged
+        not_applicable = not self.applicable or self.differs_already
         return CellVerdict.NOT_APPLICABLE if not_applicable else CellVerdict.UNDECIDED
 
     @property

@@ -50,9 +50,13 @@ class Equal:
 
 @dataclass(frozen=True, slots=True)
 class NotJudged:
-    """Nothing can be said of a model in this trial; `reason`: why."""
+    """Nothing can be said of a model in this trial; `reason`: why.
+
+    `differs_already`: without the change of the trial the model differs, too.
+    """
 
     reason: str
+    differs_already: bool = False
 
 
 Seen = RefreshDifference | Equal | NotJudged

@@ -14,12 +14,15 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, date, datetime
+from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import IO, Any
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
+
+UTC = timezone.utc
+"""`datetime.UTC` exists from Python 3.11 on."""
 
 COMPILED: dict[str, Any] = {
     "compiled": False,

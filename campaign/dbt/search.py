@@ -285,7 +285,7 @@ class Search:
                 # Where appended rows are not judged, the difference has no other place.
                 judged = pair.kind not in APPENDING or ChangeKind.APPENDED in self.answers[id_]
                 if judged and isinstance(what := again[id_], RefreshDifference):
-                    found[id_] = [(pair.kind, trial, NotJudged(f"it differs already {reason}"))]
+                    found[id_] = [(pair.kind, trial, NotJudged(f"it differs already {reason}", True))]
                     if pair.kind in APPENDING:
                         found[id_].append((ChangeKind.APPENDED, plain, what))
         return found
@@ -302,8 +302,8 @@ class Search:
                 cell.filled = True
                 cell.differs.append(Found(number, trial, seen))
                 self.comparisons += 1
-            case NotJudged(reason):
-                cell.not_judged += 1
+            case NotJudged(reason, differs_already):
+                cell.differs_already = cell.differs_already or differs_already
                 cell.reason = reason
 
     def shrink(self, runner: Runner, todo: list[tuple[str, ChangeKind]]) -> None:
@@ -356,7 +356,7 @@ def settled(
             for cell in cells.values():
                 cell.reason = cell.reason or reason
                 cell.equal.clear()
-                cell.not_judged = 0
+                cell.differs_already = False
         found[id_] = cells
     return found
 

@@ -110,6 +110,9 @@ def head_of(plan: CampaignPlan, spec: LaneSpec, started: str, options: Mapping[s
                     plan.profile,
                     plan.profile.concurrent_percent,
                     plan.profile.styled_percent,
+                    plan.profile.recreated_percent,
+                    plan.profile.timed_percent,
+                    plan.profile.documents,
                     *(() if plan.profile.given is None else (plan.profile.given,)),
                 )
             )

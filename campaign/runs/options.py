@@ -17,7 +17,7 @@ from campaign.runs.definitions import ValuesFrom, over_definitions, over_random_
 from campaign.runs.journal import JOURNAL_FILE, read_head
 from campaign.runs.plan import CampaignPlan, scenario_count
 from campaign.runs.spread import ALL, ENGINES, of_engines, parts
-from engines.registry import TIERS
+from engines.registry import ADAPTERS, TIERS
 from generators.profiles import GOAL_FLOOR, PROFILES, load_profile
 from workload.lift.kind import Lifting
 
@@ -189,8 +189,9 @@ def resumed(options: CampaignOptions, out: Path, given: Callable[[str], bool]) -
 
 
 def journal_folder(out: Path) -> Path:
-    """Returns the folder with the journal of a run: `out`, or that of its first tier for `--tier all`."""
+    """Returns the folder with the journal of a run: `out`, or that of its first tier where it had several."""
+    tiers = (*TIERS, *ADAPTERS)
     folders = (
-        folder for folder in (out, *(out / tier for tier in TIERS)) if (folder / JOURNAL_FILE).exists()
+        folder for folder in (out, *(out / tier for tier in tiers)) if (folder / JOURNAL_FILE).exists()
     )
     return next(folders, out)

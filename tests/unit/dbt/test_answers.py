@@ -59,7 +59,8 @@ SPARK = {"type": "spark", "name": "shop", "target": "dev", "profiles": "/a b/pro
 def test_a_kind_that_can_happen_and_was_not_tried_is_undecided() -> None:
     assert ModelCell().verdict is CellVerdict.NOT_APPLICABLE
     assert ModelCell(applicable=True).verdict is CellVerdict.UNDECIDED
-    assert ModelCell(applicable=True, not_judged=1, reason="fails").verdict is CellVerdict.NOT_APPLICABLE
+    assert ModelCell(applicable=True, reason="its full refresh fails").verdict is CellVerdict.UNDECIDED
+    assert ModelCell(applicable=True, differs_already=True).verdict is CellVerdict.NOT_APPLICABLE
     assert ModelCell(applicable=True, equal=[None]).verdict is CellVerdict.EQUAL
     assert ModelCell(applicable=True, equal=[None], differs=[late(60)]).verdict is CellVerdict.DIFFERS
 
@@ -100,7 +101,7 @@ def test_what_was_not_judged_is_no_pass() -> None:
 
 def test_a_model_without_a_row_in_any_trial_is_not_judged() -> None:
     cells = {ChangeKind.DELETED: ModelCell(applicable=True, equal=[None])}
-    cells[ChangeKind.APPENDED] = ModelCell(applicable=True, not_judged=3, reason="its full refresh fails")
+    cells[ChangeKind.APPENDED] = ModelCell(applicable=True, differs_already=True)
     found = searched(cells)
     settled(found.facts, {BY_COUNTRY.id: cells}, [*cells])
     assert {cell.verdict for cell in cells.values()} == {CellVerdict.UNDECIDED}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -10,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from campaign.dbt import run
+from campaign.dbt import driver, run
 from campaign.dbt.differences import Equal, RefreshDifference, Seen
 from campaign.dbt.driver import one_line
 from campaign.dbt.kinds import ChangeKind
@@ -160,3 +162,12 @@ def test_runs_take_place_a_minute_after_the_newest_row() -> None:
 def test_a_long_message_is_cut_between_words() -> None:
     assert one_line("a\n b") == "a b"
     assert one_line("word " * 100) == "word " * 79 + "word ..."
+
+
+def test_the_driver_needs_nothing_newer_than_python_3_9() -> None:
+    """It runs in the Python of the user's dbt."""
+    text = Path(driver.__file__).read_text(encoding="utf-8")
+    tree = ast.parse(text, feature_version=(3, 9))
+    from_datetime = [node.names for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    assert "UTC" not in {alias.name for names in from_datetime for alias in names}
+    assert not re.search(r"strict=|^\s*match \w+:|tomllib|ExceptionGroup|StrEnum", text, re.MULTILINE)

@@ -116,7 +116,16 @@ def test_how_far_a_run_goes_may_change(tmp_path: Path) -> None:
         (dataclasses.replace(PLAN, seed=8), "its seed is 7, now it is 8"),
         (dataclasses.replace(PLAN, first=1), "its first is 0, now it is 1"),
         (dataclasses.replace(PLAN, profile=SMOKE), "its profile is 'quick', now it is 'smoke'"),
-        (dataclasses.replace(PLAN, profile=dataclasses.replace(QUICK, columns=9)), "its profile_digest is"),
+        *(
+            (dataclasses.replace(PLAN, profile=profile), "its profile_digest is")
+            for profile in (
+                dataclasses.replace(QUICK, columns=9),
+                dataclasses.replace(QUICK, concurrent_percent=9),
+                dataclasses.replace(QUICK, recreated_percent=9),
+                dataclasses.replace(QUICK, styled_percent=9),
+                dataclasses.replace(QUICK, timed_percent=9),
+            )
+        ),
     ],
 )
 def test_another_plan_is_refused_and_nothing_is_lost(

@@ -9,6 +9,7 @@ import pytest
 
 import dvs
 from campaign.cli.fuzz import command
+from campaign.runs.options import journal_folder
 
 OF_THE_COMMAND_ALONE = {"out", "resume", "as_json"}
 
@@ -51,3 +52,14 @@ def test_a_campaign_from_python(tmp_path: Path) -> None:
 def test_what_is_impossible_is_refused(wanted: dvs.CampaignOptions, message: str) -> None:
     with pytest.raises(dvs.CampaignError, match=message):
         dvs.run_campaign(wanted)
+
+
+@pytest.mark.parametrize("tier", ["", "delta", "sqlite"])
+def test_a_run_of_several_tiers_or_engines_goes_on_where_its_first_journal_is(
+    tier: str, tmp_path: Path
+) -> None:
+    """That of `--tier engines` was never found."""
+    assert journal_folder(tmp_path) == tmp_path
+    (tmp_path / tier).mkdir(exist_ok=True)
+    (tmp_path / tier / "journal.jsonl").touch()
+    assert journal_folder(tmp_path) == tmp_path / tier
