@@ -6,7 +6,8 @@ refreshed and to judge whether the engine did every refresh that was due.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workload.errors import WorkloadError
@@ -116,6 +117,23 @@ class Timeline:
         for name in upstream[1:]:
             shared &= set(self.timestamps.get(name, ()))
         return max((t for t in shared if table.target_lag is None or at - t <= table.target_lag), default=at)
+
+
+def done_as_due(done: Sequence[Due], due: Sequence[Due], definitions: Mapping[str, Definition]) -> bool:
+    """Tells whether the refreshes that were done in a step are those that were due, upstreams first.
+
+    Tables that do not read each other may be refreshed in any order. Written with EXISTS, a semi join may be
+    read after what stands right of it.
+    """
+    if Counter(done) != Counter(due):
+        return False
+    timeline, before = Timeline(definitions), set[str]()
+    tables = {each.table for each in due}
+    for each in done:
+        if not tables.intersection(timeline.upstream(each.table)) <= before:
+            return False
+        before.add(each.table)
+    return True
 
 
 def due_refreshes(scenario: Scenario) -> tuple[tuple[Due, ...], ...]:
