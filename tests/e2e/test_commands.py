@@ -17,6 +17,7 @@ from campaign.lanes.spec import LaneSpec
 from campaign.mutants.hunt import hunt_all
 from generators.generate import scenario_at
 from generators.profiles import QUICK, SMOKE
+from tests.failing import SEARCHED
 from tests.schemas import unlike
 from workload.codec import scenario_to_json
 from workload.outcomes.results import Failure, OutcomeClass
@@ -190,11 +191,8 @@ def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
 @pytest.mark.nightly
 def test_shrink_makes_a_failing_scenario_small(tmp_path: Path) -> None:
     lane = LaneSpec(tier="rules", faults=("filter-drops-old-half",), validations=False).build()
-    failing = next(
-        s
-        for s in (scenario_at(1, QUICK, index) for index in range(40))
-        if lane.judge(s).outcome is OutcomeClass.PRODUCT_FAILURE
-    )
+    drawn_scenarios = (scenario_at(2, QUICK, index) for index in range(SEARCHED))
+    failing = next(s for s in drawn_scenarios if lane.judge(s).outcome is OutcomeClass.PRODUCT_FAILURE)
     file = tmp_path / "found.json"
     file.write_text(scenario_to_json(failing), encoding="utf-8")
     options = ("--fault", "filter-drops-old-half", "--no-validations")

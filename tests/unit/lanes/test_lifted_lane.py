@@ -74,13 +74,12 @@ def test_the_right_engine_passes_and_every_world_is_counted(lifting: Lifting) ->
     [(Lifting.INTERVALS, "join-both-at-t1", 19), (Lifting.DATABASES, "extremum-not-rescanned", 15)],
 )
 def test_a_planted_fault_is_reported_unlifted(lifting: Lifting, fault: str, first: int) -> None:
-    """From the first scenario that shows it on."""
+    """From the first scenario that shows it on, but for those that only all worlds together show."""
     assert fault in FAULTS
     faulty = lane(lifting, fault)
-    failed = next(o for o in outcomes(faulty, first) if o.outcome is OutcomeClass.PRODUCT_FAILURE)
-    alone = failed.reproduction
+    failures = (o.reproduction for o in outcomes(faulty, first) if o.outcome is OutcomeClass.PRODUCT_FAILURE)
+    alone = next(each for each in failures if each is None or "/x" not in each.name)
     if alone is not None:
-        assert "/x" not in alone.name, "one world, not all"
         assert faulty.lane.judge(alone).outcome is OutcomeClass.PRODUCT_FAILURE
         assert LaneSpec(tier="rules").build().judge(alone).outcome is OutcomeClass.PASSED
 
