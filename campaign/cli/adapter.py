@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import keyword
 import re
+import shlex
+import shutil
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -122,9 +127,9 @@ def new(name: str, engine: str, out: Path) -> ExitCode:
 
     NAME is the name of the class, such as MyEngine. No file is overwritten.
     """
-    if not name.isidentifier():
+    if not name.isidentifier() or keyword.iskeyword(name):
         raise CampaignError(f"{name!r} is no name of a class in Python; write one such as MyEngine")
-    module = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    module = module_of(name, out)
     words = {"MODULE": module, "NAME": name, **LIKE[engine]}
     files = {out / f"{module}.py": SKELETON, out / f"test_{module}.py": TESTS}
     for path in files:
@@ -133,8 +138,30 @@ def new(name: str, engine: str, out: Path) -> ExitCode:
     for path, text in files.items():
         write_text(path, KINDS.sub(lambda found: words[found[0]], text))
         click.echo(f"wrote {path}")
-    click.echo(f"next: cd {out} && PYTHONPATH=. dvs adapter check {module}:{name}")
+    called = called_as(Path(sys.argv[0]))
+    click.echo(f"next: cd {shlex.quote(str(out))} && PYTHONPATH=. {called} adapter check {module}:{name}")
     return ExitCode.OK
+
+
+def module_of(name: str, out: Path) -> str:
+    """Returns the module for a class: its name in small letters, unless that hides another module.
+
+    `turso.py` would hide the engine's own package `turso` from the adapter.
+    """
+    module = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    if (out / f"{module}.py").exists():
+        return module
+    return f"{module}_adapter" if keyword.iskeyword(module) or find_spec(module) is not None else module
+
+
+def called_as(program: Path) -> str:
+    """Returns how a shell calls this program from any folder: `dvs`, or the path of the one that runs."""
+    if program.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m dvs"
+    on_path = shutil.which(program.name)
+    if on_path is not None and Path(on_path).resolve() == program.resolve():
+        return program.name
+    return shlex.quote(str(program.absolute()))
 
 
 @command.command()
