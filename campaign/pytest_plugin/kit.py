@@ -38,17 +38,21 @@ class TestAdapter(AdapterConformance):
 
 @dataclass(slots=True)
 class KitResult:
-    """The result of a test of the kit, with all parameters. `problems`: the first line of each failure."""
+    """The result of a test of the kit, with all parameters.
+
+    `skipped`: why tests were skipped. `problems`: the first line of each failure.
+    """
 
     passed: int = 0
-    skipped: int = 0
+    skipped: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        """`9 of 9 passed`, `8 of 9 passed; semi join: ...`."""
-        of = self.passed + self.skipped + len(self.problems)
-        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        """`9 of 9 passed`, `8 of 9 passed; semi join: ...`, `0 of 1 passed, 1 skipped: no drops`."""
+        of = self.passed + len(self.skipped) + len(self.problems)
+        reasons = "; ".join(list(dict.fromkeys(self.skipped))[:3])
+        skipped = f", {len(self.skipped)} skipped: {reasons}" if self.skipped else ""
         return "; ".join([f"{self.passed} of {of} passed{skipped}", *self.problems[:3]])
 
 
@@ -71,7 +75,9 @@ class _Collected:
         if report.passed:
             result.passed += 1
         elif report.skipped:
-            result.skipped += 1
+            # pytest gives the file, the line, and the reason.
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+            result.skipped.append(reason.removeprefix("Skipped: "))
         else:
             crash = getattr(report.longrepr, "reprcrash", None)
             line = str(crash.message if crash is not None else report.longrepr).splitlines()[0]

@@ -8,19 +8,19 @@ from typing import Any, ClassVar, cast
 import pytest
 from hypothesis import Phase, given, settings, strategies as st
 
-from campaign.pytest_plugin import DelayedViewViolated, assert_delayed_view_semantics
+from campaign.pytest_plugin import DelayedViewViolated, assert_delayed_view_semantics, conformance, kit
 from campaign.pytest_plugin.conformance import AdapterConformance
 from campaign.pytest_plugin.scenarios import counted
 from engines.adapter import Adapter, Capabilities, Notes, Transaction, Unsupported
 from tests.unit.engines.sample import Recomputing, lane, shop
 from tests.unit.engines.test_adapter_tier import Boasting, Breaking, Dialectal, Forgetful, Losing, Refusing
 from tests.unit.engines.test_rollbacks import SeesThem
-from workload.limits import Limits
+from workload.limits import NO_LIMITS, Limits, Timestamps
 from workload.outcomes.results import OutcomeClass
 from workload.scenario import DynamicTable, Scenario
 from workload.schema import Table
 from workload.sql import Dialect
-from workload.types import INT
+from workload.types import INT, Kind
 
 MESSAGE = """\
 totals at data timestamp 60: oracle equality: the contents are not the defining query at 60: extra, 2 rows \
@@ -163,6 +163,67 @@ def test_the_conformance_class_bites() -> None:
         suite(Losing).test_every_statement_it_claims_does_what_the_oracle_computes("insert")
     with pytest.raises(AssertionError):
         suite(Boasting).test_random_scenarios_pass()
+
+
+class Bare(Recomputing):
+    """Stores nothing, so that no statement writes anything."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        dialect=Dialect.DUCKDB,
+        limits=Limits.only("select", "no null", types={Kind.INT}, stores=lambda value, _: False),
+    )
+
+
+class Dropping(Recomputing):
+    """Refuses every query by its limits, so that none is left that could be dropped."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        dialect=Dialect.DUCKDB, limits=Limits.only("select", drops=True, gap=lambda query: "none")
+    )
+
+
+class ByCommit(Recomputing):
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        dialect=Dialect.DUCKDB, limits=Limits.only("select", drops=True, timestamps=Timestamps.COMMIT)
+    )
+
+
+class Everything(Recomputing):
+    capabilities: ClassVar[Capabilities] = Capabilities(dialect=Dialect.DUCKDB, limits=NO_LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("engine", "test", "reason"),
+    [
+        (Bare, "names_are_given_again", "its limits have no drops"),
+        (Dropping, "names_are_given_again", "none of 5 scenarios within its limits drops a definition"),
+        (ByCommit, "names_are_given_again", "where every commit maintains the tables"),
+        (Bare, "restarts_and_rollbacks_leave_no_trace", "its limits have neither restarts nor rollbacks"),
+        (Everything, "what_is_beyond_its_limits_is_refused_and_not_wrong", "is beyond its limits"),
+        (Bare, "what_it_claims_to_show_is_there", "it claims to show nothing"),
+    ],
+)
+def test_what_has_nothing_to_test_is_skipped_and_says_why(
+    engine: type[Adapter], test: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """These tests passed without having asked the engine for anything, or failed by `assert False`."""
+    monkeypatch.setattr(conformance, "MAX_DRAWN", 5)
+    monkeypatch.setattr(conformance, "MAX_SEARCHED", 20)
+    with pytest.raises(pytest.skip.Exception, match=reason):
+        getattr(suite(engine), f"test_{test}")()
+
+
+def test_no_value_and_no_statement_is_no_pass() -> None:
+    with pytest.raises(pytest.skip.Exception, match="store no value of type INT"):
+        suite(Bare).test_values_of_every_type_come_back_as_they_were_written(INT)
+    with pytest.raises(pytest.skip.Exception, match="none of 10 scenarios within its limits has INSERT"):
+        suite(Bare).test_every_statement_it_claims_does_what_the_oracle_computes("insert")
+
+
+def test_the_kit_says_why_tests_were_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    skipped = "from pytest import skip\n\n\ndef test_drops():\n    skip('its limits have no drops')\n"
+    monkeypatch.setattr(kit, "TEST_FILE", skipped)
+    assert kit.run_kit("any")["test_drops"].text == "0 of 1 passed, 1 skipped: its limits have no drops"
 
 
 @pytest.mark.parametrize("engine", [Forgets, SeesThem])
