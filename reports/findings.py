@@ -87,6 +87,12 @@ def replay_command(folder: str, options: Sequence[str] = ()) -> str:
     return shlex.join(["dvs", "replay", folder, *options])
 
 
+def fuzz_command(tier: str, profile: str, seed: int, first: int, scenarios: int = 1) -> str:
+    """The command that judges random scenarios from an index on, and writes their pages."""
+    which = ("--profile", profile, "--seed", str(seed), "--first", str(first), "--scenarios", str(scenarios))
+    return shlex.join(["dvs", "fuzz", "--tier", tier, *which])
+
+
 def _sentence(text: str) -> str:
     text = text.strip() or "no message"
     return text if text.endswith((".", "!", "?")) else f"{text}."

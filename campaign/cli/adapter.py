@@ -16,7 +16,10 @@ from campaign.cli.terminal import print_table
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
-from engines.registry import find_adapter
+from engines.registry import ADAPTER, find_adapter
+from generators.profiles import SMOKE
+from reports.figures import plural
+from reports.findings import fuzz_command
 
 SKELETON = '''\
 """An adapter for NAME. See docs/adapters.md; `dvs adapter check MODULE:NAME` tells how well it works."""
@@ -180,13 +183,16 @@ def check(name: str, scenarios: int) -> ExitCode:
     Exit status 0: all tests passed; 1: some failed; 2: there is no such adapter, or it cannot run here.
     """
     # Imported here: pytest and the generators take a second.
-    from campaign.pytest_plugin.kit import count_operators, run_kit
+    from campaign.pytest_plugin.kit import SEED, count_operators, run_kit
 
     adapter = find_adapter(name)
     adapter.ready()
     results = run_kit(name, lambda test: click.echo(f"{spoken(test)} ...", err=True))
     rows = [(spoken(test), result.text) for test, result in results.items()]
     print_table(f"conformance of {name}", ("test", "result"), rows)
+    for test, result in results.items():
+        for problem in result.problems:
+            click.echo(f"failed: {spoken(test)}: {problem}")
     counts = count_operators(adapter, scenarios)
     operators = sorted(counts.taken.keys() | counts.refused.keys())
     cells = [
@@ -198,6 +204,10 @@ def check(name: str, scenarios: int) -> ExitCode:
         ("operator", "taken", "refused", "wrong or broken"),
         cells,
     )
+    if counts.failed:
+        tier = f"{ADAPTER}{name}"
+        click.echo(f"{plural(counts.failed, 'scenario')} wrong or broken; their pages are written by")
+        click.echo(f"  {fuzz_command(tier, SMOKE.name, SEED, 0, scenarios)}")
     for refusal in counts.refusals:
         click.echo(f"refused {len(refusal.indices)} times: {refusal.message}")
         click.echo(f"  suggested: {refusal.limit}")

@@ -120,11 +120,7 @@ def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str, dia
         if definition.name == table or definition.name in _upstream(scenario, table, known):
             sql = definition_sql(scenario, definition, dialect).replace("\n", "\n  ")
             parts.append(f"{definition_head(definition)} AS\n  {sql}")
-    steps = [entry for entry in timeline(scenario, dialect) if entry.number <= finding.step]
-    lines = [f"  {entry.at:>4}: {'; '.join(entry.statements) or entry.title}" for entry in steps]
-    parts.append(
-        "\n".join(["what happened:", *(f"  {table_sql(t, dialect)}" for t in scenario.tables), *lines])
-    )
+    parts.append(f"what happened:\n{story(scenario, finding.step, dialect)}")
     if finding.difference is not None:
         parts.append(f"expected (-) and found (+):\n{diff_block(finding.difference)}")
     if finding.votes:
@@ -134,6 +130,13 @@ def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str, dia
     more = f", {plural(others, 'more finding')}" if others else ""
     parts.append(f"engine {_name(engine)}, scenario {origin}{more}")
     return "\n".join(parts)
+
+
+def story(scenario: Scenario, last: int, dialect: Dialect) -> str:
+    """The statements of a scenario up to a step, each step with its time."""
+    steps = [entry for entry in timeline(scenario, dialect) if entry.number <= last]
+    lines = [f"  {entry.at:>4}: {'; '.join(entry.statements) or entry.title}" for entry in steps]
+    return "\n".join([*(f"  {table_sql(table, dialect)}" for table in scenario.tables), *lines])
 
 
 def _upstream(scenario: Scenario, name: str, known: set[str]) -> set[str]:

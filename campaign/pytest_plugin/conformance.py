@@ -15,10 +15,11 @@ from typing import ClassVar
 import pytest
 
 from campaign.judging.lane import Lane
-from campaign.pytest_plugin.assertion import NOT_JUDGED
+from campaign.pytest_plugin.assertion import NOT_JUDGED, story
 from campaign.runs.tally import covered
 from engines.adapter import Adapter, Capabilities, Transaction
 from engines.engine import Engine, opened
+from engines.registry import ADAPTER
 from generators import domains
 from generators.choices import SeededChoices
 from generators.concurrency import with_restarts, with_rollbacks
@@ -28,6 +29,8 @@ from generators.generate import scenario_at
 from generators.profiles import QUICK, SMOKE, Profile
 from generators.reshaping import reshaped
 from oracle.compare import compare
+from reports.difference import diff_block, difference_text
+from reports.findings import first_finding, fuzz_command, summary_text
 from workload.dml import Insert
 from workload.limits import NO_LIMITS, Limits, Timestamps, no_gap
 from workload.operators import OPERATORS
@@ -134,8 +137,24 @@ class AdapterConformance:
     def judge(self, scenario: Scenario, *allowed: OutcomeClass) -> Outcome:
         """Asserts that a scenario passes, or has another outcome that is allowed; returns the outcome."""
         outcome = self.lane.judge(scenario)
-        assert outcome.outcome in (OutcomeClass.PASSED, *allowed), f"{scenario.name}: {outcome.reason}"
+        if outcome.outcome not in (OutcomeClass.PASSED, *allowed):
+            raise AssertionError(self.explained(scenario, outcome))
         return outcome
+
+    def explained(self, scenario: Scenario, outcome: Outcome) -> str:
+        """What failed, and the command that judges the scenario alone; its statements where none draws it."""
+        name, _, index = scenario.name.rpartition("-")
+        for profile in (SMOKE, QUICK):
+            drawn = name == f"{profile.name}-{SEED}"
+            if drawn and scenario == scenario_at(SEED, self.within(profile), int(index)):
+                tier = f"{ADAPTER}{self.adapter.__module__}:{self.adapter.__qualname__}"
+                how = f"  {fuzz_command(tier, profile.name, SEED, int(index))}"
+                break
+        else:
+            first, broken = first_finding(outcome), outcome.breakage
+            last = first.step if first is not None else broken.step if broken is not None else None
+            how = story(scenario, -1 if last is None else last, self.capabilities.dialect)
+        return f"{scenario.name}: {summary_text(outcome)}\n{how}"
 
     def test_values_of_every_type_come_back_as_they_were_written(self, type_: SqlType) -> None:
         """Writes and reads NULL, edge cases, and duplicates, as far as the limits have them."""
@@ -209,16 +228,19 @@ class AdapterConformance:
     def test_every_operator_it_claims_is_maintained(self, operator: str) -> None:
         """Judges the first random scenarios with the operator."""
         tried, judged, refusal = 0, 0, ""
-        for has, outcome_of in (_searched(self.adapter, index) for index in range(MAX_SEARCHED)):
+        for index in range(MAX_SEARCHED):
+            has, outcome_of = _searched(self.adapter, index)
             if f"operator: {operator}" not in has:
                 continue
             tried += 1
             outcome = outcome_of()
             if outcome.outcome in NOT_JUDGED:
                 refusal = outcome.reason
-            else:
-                assert outcome.outcome is OutcomeClass.PASSED, f"{outcome.scenario}: {outcome.reason}"
+            elif outcome.outcome is OutcomeClass.PASSED:
                 judged += 1
+            else:
+                scenario = scenario_at(SEED, self.within(SMOKE), index)
+                raise AssertionError(self.explained(scenario, outcome))
             if judged == self.of_each_operator or tried == MOST_TRIED:
                 break
         if refusal and not judged:
@@ -282,4 +304,5 @@ class AdapterConformance:
                 expected += (row for dml in commit.statements if isinstance(dml, Insert) for row in dml.rows)
             found = [tuple(row) for row in adapter.rows(table.name, table.columns)]
         difference = compare(table.columns, expected, table.columns, found)
-        assert difference is None, difference
+        if difference is not None:
+            raise AssertionError(f"{difference_text(difference)}\n{diff_block(difference)}")

@@ -5,6 +5,7 @@ Users run the same tests by a test class of their own (`conformance`).
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -26,6 +27,9 @@ from workload.scenario import Scenario
 
 SEED = 11
 
+RAISED = re.compile("^(AssertionError|Failed): ")
+"""How pytest begins the text of what a test of the kit raises."""
+
 TEST_FILE = """\
 from dvs import AdapterConformance
 from engines.registry import find_adapter
@@ -40,7 +44,7 @@ class TestAdapter(AdapterConformance):
 class KitResult:
     """The result of a test of the kit, with all parameters.
 
-    `skipped`: why tests were skipped. `problems`: the first line of each failure.
+    `skipped`: why tests were skipped. `problems`: what each failure says, with the parameter of the test.
     """
 
     passed: int = 0
@@ -49,11 +53,11 @@ class KitResult:
 
     @property
     def text(self) -> str:
-        """`9 of 9 passed`, `8 of 9 passed; semi join: ...`, `0 of 1 passed, 1 skipped: no drops`."""
+        """`9 of 9 passed`, `0 of 1 passed, 1 skipped: its limits have no drops`."""
         of = self.passed + len(self.skipped) + len(self.problems)
         reasons = "; ".join(list(dict.fromkeys(self.skipped))[:3])
         skipped = f", {len(self.skipped)} skipped: {reasons}" if self.skipped else ""
-        return "; ".join([f"{self.passed} of {of} passed{skipped}", *self.problems[:3]])
+        return f"{self.passed} of {of} passed{skipped}"
 
 
 @dataclass(slots=True)
@@ -80,8 +84,8 @@ class _Collected:
             result.skipped.append(reason.removeprefix("Skipped: "))
         else:
             crash = getattr(report.longrepr, "reprcrash", None)
-            line = str(crash.message if crash is not None else report.longrepr).splitlines()[0]
-            result.problems.append(f"{parameter.rstrip(']')}: {line}" if parameter else line)
+            text = RAISED.sub("", str(crash.message if crash is not None else report.longrepr))
+            result.problems.append(f"{parameter.rstrip(']')}: {text}" if parameter else text)
 
 
 def run_kit(name: str, report: Callable[[str], None] = lambda test: None) -> Mapping[str, KitResult]:
@@ -102,13 +106,14 @@ def run_kit(name: str, report: Callable[[str], None] = lambda test: None) -> Map
 class OperatorCounts:
     """How many scenarios with each operator the engine took or refused.
 
-    `wrong`: those that it took and that showed a difference or an error. `refusals`: its messages, with the
-    limits that would prevent them.
+    `wrong`: those that it took and that showed a difference or an error; `failed`: all such scenarios.
+    `refusals`: its messages, with the limits that would prevent them.
     """
 
     taken: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
+    failed: int = 0
     refusals: tuple[Refusal, ...] = ()
 
     @property
@@ -142,5 +147,6 @@ def count_operators(adapter: type[Adapter], scenarios: int) -> OperatorCounts:
         counts.taken.update(used)
         if outcome.outcome in FOUND or outcome.outcome is OutcomeClass.INFRASTRUCTURE_FAILURE:
             counts.wrong.update(used)
+            counts.failed += 1
     counts.refusals = refusals(judged, accepted)
     return counts

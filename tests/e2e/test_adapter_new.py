@@ -47,6 +47,13 @@ def test_the_beginning_of_an_adapter_keeps_the_contract(engine: str, tmp_path: P
         assert "inner join" in checked.stdout
         assert "suggested: operators without 'inner join'" in checked.stdout
 
+        module.write_text(module.read_text().replace('f"DELETE FROM {table}"', '"SELECT 1"'))
+        checked = dvs("check", "my_engine:MyEngine", "--scenarios", "30", folder=tmp_path)
+        assert "failed: random scenarios pass: quick-7-" in checked.stdout
+        command = "  dvs fuzz --tier adapter:my_engine:MyEngine --profile"
+        assert f"{command} quick --seed 7 --first " in checked.stdout
+        assert f"{command} smoke --seed 11 --first 0 --scenarios 30\n" in checked.stdout
+
 
 @pytest.mark.parametrize(("name", "module"), [("Sqlite3", "sqlite3_adapter"), ("Class", "class_adapter")])
 def test_the_module_hides_no_other_and_the_next_line_can_be_pasted(

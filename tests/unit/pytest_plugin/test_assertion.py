@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import pytest
@@ -18,9 +19,9 @@ from tests.unit.engines.test_rollbacks import SeesThem
 from workload.limits import NO_LIMITS, Limits, Timestamps
 from workload.outcomes.results import OutcomeClass
 from workload.scenario import DynamicTable, Scenario
-from workload.schema import Table
+from workload.schema import Column, Table
 from workload.sql import Dialect
-from workload.types import INT, Kind
+from workload.types import DOUBLE, INT, Kind, Row
 
 MESSAGE = """\
 totals at data timestamp 60: oracle equality: the contents are not the defining query at 60: extra, 2 rows \
@@ -163,6 +164,34 @@ def test_the_conformance_class_bites() -> None:
         suite(Losing).test_every_statement_it_claims_does_what_the_oracle_computes("insert")
     with pytest.raises(AssertionError):
         suite(Boasting).test_random_scenarios_pass()
+
+
+def test_the_conformance_class_says_what_differs_and_how_to_judge_that_alone() -> None:
+    with pytest.raises(AssertionError) as caught:
+        suite(Forgetful).test_every_operator_it_claims_is_maintained("filter")
+    said, command = str(caught.value).splitlines()
+    assert re.match(r"smoke-7-\d+: The check 'oracle equality' failed on table \w+ at .*rows? expected", said)
+    index = said.split(":")[0].rpartition("-")[2]
+    tier = f"adapter:{Forgetful.__module__}:Forgetful"
+    assert command == (f"  dvs fuzz --tier {tier} --profile smoke --seed 7 --first {index} --scenarios 1")
+    # No command draws these statements.
+    with pytest.raises(AssertionError) as caught:
+        suite(Losing).test_every_statement_it_claims_does_what_the_oracle_computes("insert")
+    said, created, inserted = str(caught.value).splitlines()[:3]
+    assert said.startswith("insert 0: The check 'source contents' failed on table r0")
+    assert created.startswith("  CREATE TABLE r0 (")
+    assert inserted.startswith("    10: INSERT INTO r0")
+
+
+def test_values_that_came_back_as_others_are_shown_as_in_reports() -> None:
+    class Rounding(Recomputing):
+        def rows(self, name: str, columns: Sequence[Column]) -> Sequence[Row]:
+            return [(k, None if a is None else max(a, -1.0)) for k, a in super().rows(name, columns)]
+
+    with pytest.raises(AssertionError) as caught:
+        suite(Rounding).test_values_of_every_type_come_back_as_they_were_written(DOUBLE)
+    assert "wrong value: " in str(caught.value)
+    assert "\n  k INT | a DOUBLE\n- 2     | -" in str(caught.value)
 
 
 class Bare(Recomputing):
