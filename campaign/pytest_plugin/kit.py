@@ -148,5 +148,5 @@ def count_operators(adapter: type[Adapter], scenarios: int) -> OperatorCounts:
         if outcome.outcome in FOUND or outcome.outcome is OutcomeClass.INFRASTRUCTURE_FAILURE:
             counts.wrong.update(used)
             counts.failed += 1
-    counts.refusals = refusals(judged, accepted)
+    counts.refusals = refusals(judged, accepted, adapter.capabilities.dialect)
     return counts
