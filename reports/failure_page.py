@@ -5,7 +5,7 @@ from __future__ import annotations
 from reports.describe import definition_head, definition_sql, table_sql, timeline
 from reports.difference import diff_block, difference_text
 from reports.figures import size_text
-from reports.findings import breakage_text, by_diagnosis, failed_steps, place, summary_text
+from reports.findings import breakage_text, by_diagnosis, failed_steps, place, summary_text, votes_shown
 from reports.markdown import code, fence, plain, table
 from reports.tree import query_tree, tree_text
 from reports.visible import one_line
@@ -52,7 +52,7 @@ def failure_markdown(
         fence(_timeline(scenario, outcome, dialect), "sql"),
         *_breakage(outcome),
         "## Expected and actual",
-        *(_finding(finding) for finding in by_diagnosis(outcome)),
+        *(_finding(scenario, outcome, finding) for finding in by_diagnosis(outcome)),
     ]
     if not outcome.findings and outcome.breakage is None:
         parts.append("No check failed, so there are no rows to compare.")
@@ -109,7 +109,7 @@ def _timeline(scenario: Scenario, outcome: Outcome, dialect: Dialect) -> str:
     return "\n\n".join(blocks) or "-- no steps"
 
 
-def _finding(finding: Finding) -> str:
+def _finding(scenario: Scenario, outcome: Outcome, finding: Finding) -> str:
     parts = [
         f"### {plain(finding.check.value)}: {plain(place(finding))}",
         fence(finding.message or "no message"),
@@ -120,6 +120,7 @@ def _finding(finding: Finding) -> str:
             fence(diff_block(finding.difference), "diff"),
         ]
     if finding.votes:
-        votes = [(plain(voter), plain(vote)) for voter, vote in finding.votes.items()]
+        shown = votes_shown(scenario, outcome, finding)
+        votes = [(plain(voter), plain(vote)) for voter, vote in shown.items()]
         parts.append(table(("vote", "says"), votes))
     return "\n\n".join(parts)

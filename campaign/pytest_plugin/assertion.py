@@ -18,7 +18,7 @@ from generators.fitting import fit
 from reports.describe import definition_head, definition_sql, table_sql, timeline
 from reports.difference import diff_block
 from reports.figures import plural
-from reports.findings import first_finding
+from reports.findings import first_finding, votes_shown
 from workload.outcomes.results import Outcome, OutcomeClass
 from workload.query import names_read
 from workload.scenario import Scenario
@@ -124,8 +124,9 @@ def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str, dia
     if finding.difference is not None:
         parts.append(f"expected (-) and found (+):\n{diff_block(finding.difference)}")
     if finding.votes:
-        full = finding.votes["full recomputation"]
-        parts.append(f"{finding.votes['verdict']}: the engine's full recomputation {full}")
+        votes = votes_shown(scenario, outcome, finding)
+        full = votes["full recomputation"]
+        parts.append(f"{votes['verdict']}: the engine's full recomputation {full}")
     others = len(outcome.findings) - 1
     more = f", {plural(others, 'more finding')}" if others else ""
     parts.append(f"engine {_name(engine)}, scenario {origin}{more}")

@@ -50,6 +50,9 @@ class Check(Enum):
 ENGINE_DIED = "the engine ended its process on this scenario, twice"
 """The message of a failure that takes the worker process with it, and so is not shrunk."""
 
+INCREMENTAL_BUG = "incremental bug"
+"""The verdict where the full recomputation agrees with the oracle."""
+
 SPARK_VOTE = "the query on Spark"
 """The name of the vote that is taken later, where those of a run do not show whose fault a difference is."""
 

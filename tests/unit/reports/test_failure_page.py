@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 
 from reports.failure_page import failure_markdown
+from reports.json_summary import finding_object
+from reports.run_page import run_page
 from tests.unit.reports import sample
-from workload.outcomes.results import Outcome, OutcomeClass
+from workload.outcomes.results import INCREMENTAL_BUG, Outcome, OutcomeClass
 
 REPLAY = "dvs replay failures/41"
 
@@ -83,6 +86,21 @@ def test_hostile_content_stays_in_its_fence() -> None:
     assert "| Spark | \\|pipe\\| |" in rest
     assert any("```<script>" in block for block in blocks(text))
     assert "+ ']]>'" in text
+
+
+def test_what_was_wrong_when_it_was_made_is_no_maintenance() -> None:
+    """The value of the vote stays, for programs that read it."""
+    finding = dataclasses.replace(sample.EQUALITY, votes={"verdict": INCREMENTAL_BUG})
+    later = dataclasses.replace(sample.PRODUCT, findings=(finding,))
+    text = failure_markdown(sample.SCENARIO, later, original=None, replay=REPLAY)
+    assert "| verdict | incremental bug |" in text
+    at_once = dataclasses.replace(later, findings=(dataclasses.replace(finding, step=2), finding))
+    text = failure_markdown(sample.SCENARIO, at_once, original=None, replay=REPLAY)
+    assert text.count("| verdict | incremental bug: wrong from the first contents on |") == 2
+    failure = dataclasses.replace(sample.SUMMARY.failures[0], shrunk=sample.SCENARIO, outcome=at_once)
+    page = run_page(dataclasses.replace(sample.SUMMARY, failures=(failure,)))
+    assert page.count("<td>incremental bug: wrong from the first contents on</td>") == 2
+    assert '"incremental bug"' in json.dumps(finding_object(finding))
 
 
 def test_both_dialects_are_shown_where_they_differ() -> None:
