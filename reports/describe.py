@@ -5,6 +5,7 @@ Total on purpose: a scenario that no engine can run (its outcome `generator_inva
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import assert_never
@@ -41,6 +42,9 @@ SECOND = 1_000_000
 
 LINE = 80
 """Statements of at most so many characters stay on one line."""
+
+ALONE = re.compile(r"\(\n\s*([^\s()]+)\n\s*\)")
+"""One value in parentheses, which sqlglot writes over three lines."""
 
 NOT_PARSED = ("RESTORE", "OPTIMIZE", "TRUNCATE", "CREATE")
 """Statements that sqlglot does not know or has nothing to lay out in."""
@@ -226,7 +230,8 @@ def formatted_sql(sql: str, dialect: Dialect) -> str:
             if isinstance(parentheses.parent, DELIMITED):
                 parentheses.replace(parentheses.this)
         text = tree.sql(dialect=dialect.value, pretty=True)
-        return text if sqlglot.parse_one(text, read=dialect.value) == tree else sql
+        shown = (ALONE.sub(r"(\1)", text), text)
+        return next((each for each in shown if sqlglot.parse_one(each, read=dialect.value) == tree), sql)
     except (SqlglotError, RecursionError):
         return sql
 
