@@ -22,7 +22,6 @@ from reports.findings import first_finding, votes_shown
 from workload.outcomes.results import Outcome, OutcomeClass
 from workload.query import names_read
 from workload.scenario import Scenario
-from workload.sql import Dialect
 
 NOT_JUDGED = (OutcomeClass.UNSUPPORTED, OutcomeClass.DIVERGENCE)
 """The outcomes that say nothing against an engine and are no pass; `dvs fuzz` counts them in the same way."""
@@ -89,7 +88,7 @@ def assert_delayed_view_semantics(engine: Open, scenario: Scenario, *, shrink: i
             within, outcome = reduced.scenario, reduced.outcome
         case _:
             pass
-    text = message(within, outcome, engine, scenario.name, capabilities.dialect)
+    text = message(within, outcome, engine, scenario.name, capabilities)
     raise DelayedViewViolated(text, within, outcome)
 
 
@@ -105,10 +104,10 @@ def _not_judged(outcome: Outcome, in_hypothesis: bool) -> Outcome:
     return outcome
 
 
-def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str, dialect: Dialect) -> str:
+def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str, of: Capabilities) -> str:
     """The text of a failure: table, data timestamp, query, the steps before, and the rows that differ.
 
-    `origin`: the name of the scenario before it was shrunk. `dialect`: that of the engine, for the SQL.
+    `origin`: the name of the scenario before it was shrunk. `of`: the capabilities of the engine.
     """
     finding = first_finding(outcome)
     if finding is None:
@@ -118,9 +117,9 @@ def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str, dia
     parts = [f"{table} at data timestamp {at}: {finding.check.value}: {finding.message}"]
     for definition in scenario.definitions:
         if definition.name == table or definition.name in _upstream(scenario, table, known):
-            sql = definition_sql(scenario, definition, dialect).replace("\n", "\n  ")
-            parts.append(f"{definition_head(definition)} AS\n  {sql}")
-    parts.append(f"what happened:\n{story(scenario, finding.step, dialect)}")
+            sql = definition_sql(scenario, definition, of.dialect).replace("\n", "\n  ")
+            parts.append(f"{definition_head(definition, of_adapter=True)} AS\n  {sql}")
+    parts.append(f"what happened:\n{story(scenario, finding.step, of)}")
     if finding.difference is not None:
         parts.append(f"expected (-) and found (+):\n{diff_block(finding.difference)}")
     if finding.votes:
@@ -133,11 +132,12 @@ def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str, dia
     return "\n".join(parts)
 
 
-def story(scenario: Scenario, last: int, dialect: Dialect) -> str:
-    """The statements of a scenario up to a step, each step with its time."""
-    steps = [entry for entry in timeline(scenario, dialect) if entry.number <= last]
+def story(scenario: Scenario, last: int, of: Capabilities) -> str:
+    """The statements of a scenario up to a step, each step with its time, as an engine is given them."""
+    steps = [entry for entry in timeline(scenario, of.dialect, of_adapter=True) if entry.number <= last]
     lines = [f"  {entry.at:>4}: {'; '.join(entry.statements) or entry.title}" for entry in steps]
-    return "\n".join([*(f"  {table_sql(table, dialect)}" for table in scenario.tables), *lines])
+    tables = (table_sql(table, of.dialect, keyed=of.limits.keys) for table in scenario.tables)
+    return "\n".join([*(f"  {table}" for table in tables), *lines])
 
 
 def _upstream(scenario: Scenario, name: str, known: set[str]) -> set[str]:

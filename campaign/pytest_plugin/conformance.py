@@ -153,7 +153,7 @@ class AdapterConformance:
         else:
             first, broken = first_finding(outcome), outcome.breakage
             last = first.step if first is not None else broken.step if broken is not None else None
-            how = story(scenario, -1 if last is None else last, self.capabilities.dialect)
+            how = story(scenario, -1 if last is None else last, self.capabilities)
         return f"{scenario.name}: {summary_text(outcome)}\n{how}"
 
     def test_values_of_every_type_come_back_as_they_were_written(self, type_: SqlType) -> None:

@@ -239,7 +239,8 @@ class Failure:
 
     `options`: the command-line options of the lane on which it failed. `minimal`: shrinking came to its end;
     False where the budget ended before. `ignored`: the issue of the ignore rule that covers it. `dialect`: of
-    the texts that the engine was given.
+    the texts that the engine was given. `of_adapter`: the engine is behind an adapter; `keyed`: its tables
+    have primary keys.
     """
 
     index: int
@@ -252,6 +253,8 @@ class Failure:
     minimal: bool = False
     ignored: str = ""
     dialect: Dialect = Dialect.SPARK
+    of_adapter: bool = False
+    keyed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

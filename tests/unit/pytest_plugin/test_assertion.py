@@ -26,14 +26,14 @@ from workload.types import DOUBLE, INT, Kind, Row
 MESSAGE = """\
 totals at data timestamp 60: oracle equality: the contents are not the defining query at 60: extra, 2 rows \
 expected, 3 found
-CREATE VIEW large AS
+view large AS
   SELECT
     sales.region AS region,
     sales.amount AS amount
   FROM sales
   WHERE
     sales.amount > 5
-CREATE DYNAMIC TABLE totals TARGET_LAG = '1 microseconds' REFRESH_MODE = AUTO AS
+dynamic table totals AS
   SELECT
     large.region AS region,
     CAST(SUM(large.amount) AS BIGINT) AS total
@@ -43,11 +43,11 @@ CREATE DYNAMIC TABLE totals TARGET_LAG = '1 microseconds' REFRESH_MODE = AUTO AS
 what happened:
   CREATE TABLE sales (region VARCHAR, amount INT)
     10: INSERT INTO sales VALUES ('north', 7), ('north', 8), ('south', 3), ('south', 9)
-    20: CREATE VIEW large AS ...
-    30: CREATE DYNAMIC TABLE totals TARGET_LAG = '1 microseconds' REFRESH_MODE = AUTO AS ...
-    40: CREATE DYNAMIC TABLE regions TARGET_LAG = '1 microseconds' REFRESH_MODE = AUTO AS ...
+    20: view large AS ...
+    30: dynamic table totals AS ...
+    40: dynamic table regions AS ...
     50: UPDATE sales SET amount = 70 WHERE (sales.region = 'north')
-    60: REFRESH DYNAMIC TABLE regions
+    60: refresh regions
 expected (-) and found (+):
   region STRING | total BIGINT
 + 'north'       | 15
