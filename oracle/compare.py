@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from oracle.bag import Bag
+from oracle.bag import Bag, CanonicalRow, canonical_row
 from workload.outcomes.results import Difference, DifferenceKind
 from workload.schema import Column
-from workload.types import INT, STRING, Row
+from workload.types import INT, NESTED, STRING, Kind, Row, SqlType
+
+Entries = tuple[tuple[Row, int], ...]
+"""Rows, each with how often it is there."""
+
+WRITTEN_APART = NESTED | {Kind.FLOAT, Kind.DOUBLE}
+"""Kinds of types in which equal values may look different."""
 
 SCHEMA_COLUMNS = (Column("position", INT), Column("name", STRING), Column("type", STRING))
 """The columns of a SCHEMA difference, whose rows describe the columns that differ."""
@@ -37,7 +44,13 @@ def compare(
         assert schema is not None, "unequal columns differ in name or type at some position"
         return replace(schema, kind=DifferenceKind.SCHEMA)
     types = [column.type for column in expected_columns]
-    return difference(tuple(expected_columns), Bag.of(expected_rows, types), Bag.of(actual_rows, types))
+    expected_rows, actual_rows = tuple(expected_rows), tuple(actual_rows)
+    found = difference(tuple(expected_columns), Bag.of(expected_rows, types), Bag.of(actual_rows, types))
+    if found is None:
+        return None
+    missing = _as_written(found.missing, expected_rows, actual_rows, types)
+    extra = _as_written(found.extra, actual_rows, expected_rows, types)
+    return replace(found, missing=missing, extra=extra)
 
 
 def difference(columns: tuple[Column, ...], expected: Bag, actual: Bag) -> Difference | None:
@@ -53,6 +66,31 @@ def difference(columns: tuple[Column, ...], expected: Bag, actual: Bag) -> Diffe
         expected_rows=len(expected),
         actual_rows=len(actual),
     )
+
+
+def _as_written(
+    entries: Entries, rows: Iterable[Row], others: Iterable[Row], types: Sequence[SqlType]
+) -> Entries:
+    """The entries as `rows` has them and `others` has not: -0.0 equals 0.0, and is shown by its sign."""
+    if not any(type_.kind in WRITTEN_APART for type_ in types):
+        return entries
+    wanted = {canonical_row(row, types): times for row, times in entries}
+    found: dict[CanonicalRow, Counter[str]] = {key: Counter() for key in wanted}
+    by_text: dict[str, Row] = {}
+    for sign, side in ((1, rows), (-1, others)):
+        for row in side:
+            key = canonical_row(row, types)
+            if key in found:
+                by_text[repr(row)] = row
+                found[key][repr(row)] += sign
+    shown: list[tuple[Row, int]] = []
+    for key, times in wanted.items():
+        for text, surplus in found[key].most_common():
+            taken = min(times, surplus)
+            if taken > 0:
+                shown.append((by_text[text], taken))
+                times -= taken
+    return tuple(shown)
 
 
 def _stored(columns: Sequence[Column]) -> list[Column]:

@@ -5,6 +5,7 @@ Total on purpose: a scenario that no engine can run (its outcome `generator_inva
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import assert_never
@@ -42,6 +43,9 @@ SECOND = 1_000_000
 LINE = 80
 """Statements of at most so many characters stay on one line."""
 
+ALONE = re.compile(r"\(\n\s*([^\s()]+)\n\s*\)")
+"""One value in parentheses, which sqlglot writes over three lines."""
+
 NOT_PARSED = ("RESTORE", "OPTIMIZE", "TRUNCATE", "CREATE")
 """Statements that sqlglot does not know or has nothing to lay out in."""
 
@@ -61,12 +65,18 @@ class Entry:
     timestamp: int | None = None
 
 
-def timeline(scenario: Scenario, dialect: Dialect = Dialect.SPARK) -> tuple[Entry, ...]:
-    """Returns every step of a scenario, in order of time, with its statements in a dialect."""
-    return tuple(_entry(number, step, scenario, dialect) for number, step in enumerate(scenario.steps))
+def timeline(
+    scenario: Scenario, dialect: Dialect = Dialect.SPARK, *, of_adapter: bool = False
+) -> tuple[Entry, ...]:
+    """Returns every step of a scenario, in order of time, with its statements in a dialect.
+
+    `of_adapter`: the engine got queries and DML; its adapter was told the rest without SQL.
+    """
+    steps = enumerate(scenario.steps)
+    return tuple(_entry(number, step, scenario, dialect, of_adapter) for number, step in steps)
 
 
-def _entry(number: int, step: Step, scenario: Scenario, dialect: Dialect) -> Entry:
+def _entry(number: int, step: Step, scenario: Scenario, dialect: Dialect, of_adapter: bool) -> Entry:
     match step:
         case Commit(at, statements, meanwhile, rolled_back):
             columns = {table.name: table.columns for table in scenario.tables}
@@ -78,29 +88,25 @@ def _entry(number: int, step: Step, scenario: Scenario, dialect: Dialect) -> Ent
             how += ", after the same transaction was rolled back" * rolled_back
             return Entry(number, at, "commit", f"commit to {touched}{count}{how}", texts)
         case Create(at, name):
-            return Entry(number, at, "create", f"create {name}", (_creation(name, scenario),))
+            return Entry(number, at, "create", f"create {name}", (_creation(name, scenario, of_adapter),))
         case Drop(at, name):
-            return Entry(number, at, "drop", f"drop {name}", (_drop(name, scenario),))
+            texts = () if of_adapter else (_drop(name, scenario),)
+            return Entry(number, at, "drop", f"drop {name}", texts)
         case Redefine(at, names):
-            text = _creation(names[0], scenario).replace("CREATE ", "CREATE OR REPLACE ", 1)
+            text = _creation(names[0], scenario, of_adapter).replace("CREATE ", "CREATE OR REPLACE ", 1)
             title = f"replace {scenario.definition(names[0]).public_name}"
             above = ", ".join(names[1:])
             return Entry(number, at, "create", f"{title}; {above} go on over it" if above else title, (text,))
         case Refresh(at, table, timestamp, killed):
-            refresh = f"REFRESH DYNAMIC TABLE {_called(table, scenario)}"
+            texts = () if of_adapter else (f"REFRESH DYNAMIC TABLE {_called(table, scenario)}",)
             how = "" if killed is None else f", killed before its storage call {killed} and run again"
             if killed == 0:
                 how = ", after its process was killed and begun again"
-            return Entry(number, at, "refresh", f"refresh {table}{how}", (refresh,), timestamp)
+            return Entry(number, at, "refresh", f"refresh {table}{how}", texts, timestamp)
         case Read(at, reader, tables):
             title = f"reader {reader} reads {', '.join(tables)}"
-            return Entry(
-                number,
-                at,
-                "read",
-                title,
-                tuple(f"SELECT * FROM {_called(table, scenario)}" for table in tables),
-            )
+            reads = (f"SELECT * FROM {_called(table, scenario)}" for table in tables)
+            return Entry(number, at, "read", title, () if of_adapter else tuple(reads))
         case _:
             assert_never(step)
 
@@ -120,9 +126,9 @@ def _by_another(meanwhile: Meanwhile, statements: int, beside: bool) -> str:
     return ", ".join(words)
 
 
-def _creation(name: str, scenario: Scenario) -> str:
+def _creation(name: str, scenario: Scenario, of_adapter: bool) -> str:
     try:
-        return f"{definition_head(scenario.definition(name))} AS ..."
+        return f"{definition_head(scenario.definition(name), of_adapter=of_adapter)} AS ..."
     except KeyError:
         return f"CREATE {name} /* the scenario does not define it */"
 
@@ -147,21 +153,29 @@ def _called(name: str, scenario: Scenario) -> str:
     return next((shown_name(each) for each in scenario.definitions if each.name == name), name)
 
 
-def table_sql(table: Table, dialect: Dialect = Dialect.SPARK) -> str:
-    """Returns the statement that creates a base table, or a comment that says why it has no text."""
+def table_sql(table: Table, dialect: Dialect = Dialect.SPARK, *, keyed: bool = False) -> str:
+    """Returns the statement that creates a base table, or a comment that says why the dialect has none.
+
+    `keyed`: the engine was given the primary key.
+    """
     try:
-        return create_table_text(table, dialect)
+        return create_table_text(table, dialect, keyed=keyed)
     except WorkloadError as error:
         return f"-- cannot be rendered: {error}"
 
 
-def definition_head(definition: Definition) -> str:
-    """Returns what comes before AS: the kind of object, its mode and its target lag."""
+def definition_head(definition: Definition, *, of_adapter: bool = False) -> str:
+    """Returns what comes before AS: the kind of object, its mode and its target lag.
+
+    `of_adapter`: only the query is SQL that the engine got, so that this is no statement.
+    """
+    name = shown_name(definition)
+    if of_adapter:
+        return f"{'view' if isinstance(definition, View) else 'dynamic table'} {name}"
     match definition:
         case View():
-            return f"CREATE VIEW {shown_name(definition)}"
+            return f"CREATE VIEW {name}"
         case DynamicTable(_, _, mode, lag, _):
-            name = shown_name(definition)
             return f"CREATE DYNAMIC TABLE {name} TARGET_LAG = {lag_text(lag)} REFRESH_MODE = {mode.value}"
         case _:
             assert_never(definition)
@@ -226,7 +240,8 @@ def formatted_sql(sql: str, dialect: Dialect) -> str:
             if isinstance(parentheses.parent, DELIMITED):
                 parentheses.replace(parentheses.this)
         text = tree.sql(dialect=dialect.value, pretty=True)
-        return text if sqlglot.parse_one(text, read=dialect.value) == tree else sql
+        shown = (ALONE.sub(r"(\1)", text), text)
+        return next((each for each in shown if sqlglot.parse_one(each, read=dialect.value) == tree), sql)
     except (SqlglotError, RecursionError):
         return sql
 

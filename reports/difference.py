@@ -79,7 +79,7 @@ def difference_text(difference: Difference) -> str:
 def diff_block(difference: Difference) -> str:
     """Returns the rows as aligned lines of text, each with its mark, below a line of column names."""
     rows = diff_rows(difference)
-    header = tuple(f"{column.name} {column.type}" for column in difference.columns)
+    header = tuple(f"{column.name} {column.type.stored}" for column in difference.columns)
     width = max((len(cells) for cells in (header, *(row.cells for row in rows))), default=0)
     widths = [
         max((len(c[i]) for c in (header, *(r.cells for r in rows)) if i < len(c)), default=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from reports.describe import definition_head, definition_sql, table_sql, timeline
 from reports.difference import diff_block, difference_text
 from reports.figures import size_text
-from reports.findings import breakage_text, by_diagnosis, failed_steps, place, summary_text
+from reports.findings import breakage_text, by_diagnosis, failed_steps, place, summary_text, votes_shown
 from reports.markdown import code, fence, plain, table
 from reports.tree import query_tree, tree_text
 from reports.visible import one_line
@@ -30,10 +30,12 @@ def failure_markdown(
     replay: str,
     dialect: Dialect = Dialect.SPARK,
     of_adapter: bool = False,
+    keyed: bool = False,
 ) -> str:
     """Returns the page of one failure. `original`: the scenario before shrinking; None if not shrunk.
 
     `dialect`: that of the texts that the engine was given. `of_adapter`: the engine is not the built-in one.
+    `keyed`: its tables have primary keys.
     """
     parts = [
         f"# {plain(_title(outcome))}",
@@ -44,15 +46,15 @@ def failure_markdown(
         FILES.format(SHOWN_BY_ADAPTER if of_adapter else SHOWN_BY_SPARK),
         "## Tables",
         "All tables are created, empty, before step 0.",
-        fence(";\n".join(table_sql(t, dialect) for t in scenario.tables) + ";", "sql"),
+        fence(";\n".join(table_sql(t, dialect, keyed=keyed) for t in scenario.tables) + ";", "sql"),
         "## Definitions",
-        *(_definition(scenario, definition, dialect) for definition in scenario.definitions),
+        *(_definition(scenario, definition, dialect, of_adapter) for definition in scenario.definitions),
         "## Timeline",
         "Times are logical microseconds. One commit is one transaction.",
-        fence(_timeline(scenario, outcome, dialect), "sql"),
+        fence(_timeline(scenario, outcome, dialect, of_adapter), "sql"),
         *_breakage(outcome),
         "## Expected and actual",
-        *(_finding(finding) for finding in by_diagnosis(outcome)),
+        *(_finding(scenario, outcome, finding) for finding in by_diagnosis(outcome)),
     ]
     if not outcome.findings and outcome.breakage is None:
         parts.append("No check failed, so there are no rows to compare.")
@@ -84,10 +86,10 @@ def _breakage(outcome: Outcome) -> list[str]:
     return [f"## {breakage_text(broken)}", *statements, fence(broken.traceback)]
 
 
-def _definition(scenario: Scenario, definition: Definition, dialect: Dialect) -> str:
+def _definition(scenario: Scenario, definition: Definition, dialect: Dialect, of_adapter: bool) -> str:
     own = definition_sql(scenario, definition, dialect)
     duck = definition_sql(scenario, definition, Dialect.DUCKDB)
-    shown = fence(f"{definition_head(definition)} AS\n{own};", "sql")
+    shown = fence(f"{definition_head(definition, of_adapter=of_adapter)} AS\n{own};", "sql")
     shown += "\n\n" + fence(tree_text(query_tree(definition.query)))
     if dialect is Dialect.DUCKDB:
         return shown
@@ -97,10 +99,10 @@ def _definition(scenario: Scenario, definition: Definition, dialect: Dialect) ->
     return f"{shown}\n\n{summary}\n\n{fence(f'{duck};', 'sql')}\n\n</details>"
 
 
-def _timeline(scenario: Scenario, outcome: Outcome, dialect: Dialect) -> str:
+def _timeline(scenario: Scenario, outcome: Outcome, dialect: Dialect, of_adapter: bool) -> str:
     failed = failed_steps(outcome)
     blocks = []
-    for entry in timeline(scenario, dialect):
+    for entry in timeline(scenario, dialect, of_adapter=of_adapter):
         stamp = "" if entry.timestamp is None else f", data timestamp {entry.timestamp}"
         lines = [f"-- step {entry.number}, time {entry.at}: {one_line(entry.title)}{stamp}"]
         lines += (f"-- FAILS HERE: {one_line(note)}" for note in failed.get(entry.number, ()))
@@ -109,7 +111,7 @@ def _timeline(scenario: Scenario, outcome: Outcome, dialect: Dialect) -> str:
     return "\n\n".join(blocks) or "-- no steps"
 
 
-def _finding(finding: Finding) -> str:
+def _finding(scenario: Scenario, outcome: Outcome, finding: Finding) -> str:
     parts = [
         f"### {plain(finding.check.value)}: {plain(place(finding))}",
         fence(finding.message or "no message"),
@@ -120,6 +122,7 @@ def _finding(finding: Finding) -> str:
             fence(diff_block(finding.difference), "diff"),
         ]
     if finding.votes:
-        votes = [(plain(voter), plain(vote)) for voter, vote in finding.votes.items()]
+        shown = votes_shown(scenario, outcome, finding)
+        votes = [(plain(voter), plain(vote)) for voter, vote in shown.items()]
         parts.append(table(("vote", "says"), votes))
     return "\n\n".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from workload.outcomes.results import IS_JUDGED, LimitsCost, OutcomeClass, RunSummary, UnmetFloor
+from workload.outcomes.results import IS_JUDGED, Check, LimitsCost, OutcomeClass, RunSummary, UnmetFloor
 from workload.outcomes.run_verdict import (
     LEAST_JUDGED,
     MOST_AMPLIFIED,
@@ -27,6 +27,10 @@ MEANINGS: Mapping[OutcomeClass, str] = {
     OutcomeClass.FLAKY: "a check failed once, and passed when the scenario ran again; not a pass",
     OutcomeClass.IGNORED: "a known failure, covered by an ignore rule; not a pass",
 }
+
+
+BROKE = "the engine or its adapter broke"
+"""What else an adapter's scenario that could not be judged says: it has no platform of this project."""
 
 
 EVENTS: Mapping[OutcomeClass, str] = {
@@ -66,7 +70,7 @@ def headline(summary: RunSummary) -> Headline:
     passed, unsupported = counts[OutcomeClass.PASSED], counts[OutcomeClass.UNSUPPORTED]
     sentences = [
         f"{plural(counts[outcome], 'scenario')} {event}."
-        for outcome, event in EVENTS.items()
+        for outcome, event in _events(summary).items()
         if counts[outcome]
     ]
     if not passed:
@@ -102,6 +106,39 @@ def headline(summary: RunSummary) -> Headline:
     sentences.extend(cost_sentences(summary.cost))
     verdict = run_verdict(summary)
     return Headline(verdict, _title(verdict, counts, unmet), tuple(sentences))
+
+
+def is_of_adapter(summary: RunSummary) -> bool:
+    """Whether the run was one of an engine behind an adapter."""
+    return summary.tier.startswith("adapter:")
+
+
+def _events(summary: RunSummary) -> Mapping[OutcomeClass, str]:
+    if not is_of_adapter(summary):
+        return EVENTS
+    broke = f"could not be judged, because {BROKE}{_how_it_broke(summary)}"
+    return {**EVENTS, OutcomeClass.INFRASTRUCTURE_FAILURE: broke}
+
+
+def meanings(summary: RunSummary) -> Mapping[OutcomeClass, str]:
+    """What each outcome means in a run."""
+    if not is_of_adapter(summary):
+        return MEANINGS
+    return {**MEANINGS, OutcomeClass.INFRASTRUCTURE_FAILURE: f"{BROKE}, so the scenario was not judged"}
+
+
+def _how_it_broke(summary: RunSummary) -> str:
+    """The methods that raised an error, and whether a base table was wrong: `: in commit`."""
+    ways: dict[str, None] = {}
+    for failure in summary.failures:
+        outcome = failure.outcome
+        if outcome.outcome is not OutcomeClass.INFRASTRUCTURE_FAILURE:
+            continue
+        if outcome.breakage is not None and outcome.breakage.method:
+            ways[f"in {outcome.breakage.method}"] = None
+        elif outcome.killer is Check.SOURCES:
+            ways["a base table held other rows than were written"] = None
+    return f": {', '.join(ways)}" if ways else ""
 
 
 def cost_sentences(cost: LimitsCost | None) -> Iterator[str]:

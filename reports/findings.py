@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from reports.difference import difference_text
 from reports.figures import number, plural
+from reports.visible import one_line
 from workload.outcomes import results
+from workload.scenario import Create, Scenario
 
 
 def first_finding(outcome: results.Outcome) -> results.Finding | None:
@@ -50,7 +52,7 @@ def summary_text(outcome: results.Outcome) -> str:
         verb = "is" if others == 1 else "are"
         parts.append(f"There {verb} {plural(others, 'more finding')}.")
     if outcome.breakage is not None:
-        parts.append(f"{breakage_text(outcome.breakage)} after that.")
+        parts.append(f"{breakage_text(outcome.breakage, given=True)} after that.")
     if outcome.outcome is results.OutcomeClass.DIVERGENCE:
         parts.append(_divergence(first.votes.get(results.SPARK_VOTE)))
     return " ".join(parts)
@@ -70,21 +72,59 @@ def _without_finding(outcome: results.Outcome) -> str:
         return "Every check held."
     reason = outcome.reason or "no reason was recorded"
     if outcome.breakage is not None:
-        return f"{breakage_text(outcome.breakage)}: {_sentence(reason)} Nothing was judged after that."
+        broke = breakage_text(outcome.breakage, given=True)
+        return f"{broke}: {_sentence(reason)} Nothing was judged after that."
     return f"No check failed; the outcome is '{outcome.outcome.value}': {_sentence(reason)}"
 
 
-def breakage_text(breakage: results.Breakage) -> str:
-    """Returns where an adapter broke: `The adapter broke in refresh at step 4`."""
+def breakage_text(breakage: results.Breakage, *, given: bool = False) -> str:
+    """Returns where an adapter broke: `The engine or its adapter broke in refresh at step 4`.
+
+    `given`: also the first statement of the step.
+    """
     verb = "was cut" if breakage.hung else "broke"
     method = f" in {breakage.method}" if breakage.method else ""
     when = "before the first step" if breakage.step is None else f"at step {breakage.step}"
-    return f"The adapter {verb}{method} {when}"
+    first = one_line(breakage.statements[0])[:LONGEST_GIVEN] if given and breakage.statements else ""
+    others = len(breakage.statements) - 1
+    more = f" and {plural(others, 'statement')} more" if others > 0 else ""
+    return f"The engine or its adapter {verb}{method} {when}{f', given {first}{more}' if first else ''}"
+
+
+LONGEST_GIVEN = 120
+"""Characters of a statement that stand in a sentence."""
+
+
+def votes_shown(scenario: Scenario, outcome: results.Outcome, finding: results.Finding) -> Mapping[str, str]:
+    """The votes on a finding; of a table that was wrong when it was made, the verdict says so.
+
+    Its maintenance had not begun, so that the verdict alone would name the wrong part of the engine.
+    """
+    made_wrong = any(
+        each.table == finding.table
+        and each.check is results.Check.EQUALITY
+        and each.step < len(scenario.steps)
+        and isinstance(step := scenario.steps[each.step], Create)
+        and step.name == each.table
+        for each in outcome.findings
+    )
+    if not made_wrong or finding.votes.get("verdict") != results.INCREMENTAL_BUG:
+        return finding.votes
+    return {**finding.votes, "verdict": f"{results.INCREMENTAL_BUG}: {FROM_THE_START}"}
+
+
+FROM_THE_START = "wrong from the first contents on"
 
 
 def replay_command(folder: str, options: Sequence[str] = ()) -> str:
     """Returns the command that runs the scenario of a failure folder again, on the lane where it failed."""
     return shlex.join(["dvs", "replay", folder, *options])
+
+
+def fuzz_command(tier: str, profile: str, seed: int, first: int, scenarios: int = 1) -> str:
+    """The command that judges random scenarios from an index on, and writes their pages."""
+    which = ("--profile", profile, "--seed", str(seed), "--first", str(first), "--scenarios", str(scenarios))
+    return shlex.join(["dvs", "fuzz", "--tier", tier, *which])
 
 
 def _sentence(text: str) -> str:

@@ -39,6 +39,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     query_tree,
     findings.replay_command,
     findings.summary_text,
+    findings.votes_shown,
     table_sql,
     timeline,
     figures.size_text,
@@ -75,6 +76,7 @@ def run_page(summary: RunSummary) -> str:
         .get_template("run.html.j2")
         .render(
             summary=summary,
+            meanings=figures.meanings(summary),
             headline=headline,
             good=headline.verdict.decision is Decision.PASSED,
             figures=figures.figures(summary),
@@ -104,7 +106,7 @@ def environment() -> Environment:
     )
     loaded.filters.update(number=figures.number, duration=figures.duration)
     loaded.globals.update({function.__name__: function for function in FUNCTIONS})
-    loaded.globals.update(meanings=figures.MEANINGS, DIALECTS=DIALECTS, DUCKDB=Dialect.DUCKDB)
+    loaded.globals.update(DIALECTS=DIALECTS, DUCKDB=Dialect.DUCKDB)
     return loaded
 
 

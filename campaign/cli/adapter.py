@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import keyword
 import re
+import shlex
+import shutil
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -11,7 +16,10 @@ from campaign.cli.terminal import print_table
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
-from engines.registry import find_adapter
+from engines.registry import ADAPTER, find_adapter
+from generators.profiles import SMOKE
+from reports.figures import plural
+from reports.findings import fuzz_command
 
 SKELETON = '''\
 """An adapter for NAME. See docs/adapters.md; `dvs adapter check MODULE:NAME` tells how well it works."""
@@ -123,9 +131,9 @@ def new(name: str, engine: str, out: Path) -> ExitCode:
 
     NAME is the name of the class, such as MyEngine. No file is overwritten.
     """
-    if not name.isidentifier():
+    if not name.isidentifier() or keyword.iskeyword(name):
         raise CampaignError(f"{name!r} is no name of a class in Python; write one such as MyEngine")
-    module = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    module = module_of(name, out)
     words = {"MODULE": module, "NAME": name, **LIKE[engine]}
     files = {out / f"{module}.py": SKELETON, out / f"test_{module}.py": TESTS}
     for path in files:
@@ -134,8 +142,30 @@ def new(name: str, engine: str, out: Path) -> ExitCode:
     for path, text in files.items():
         write_text(path, KINDS.sub(lambda found: words[found[0]], text))
         click.echo(f"wrote {path}")
-    click.echo(f"next: cd {out} && PYTHONPATH=. dvs adapter check {module}:{name}")
+    called = called_as(Path(sys.argv[0]))
+    click.echo(f"next: cd {shlex.quote(str(out))} && PYTHONPATH=. {called} adapter check {module}:{name}")
     return ExitCode.OK
+
+
+def module_of(name: str, out: Path) -> str:
+    """Returns the module for a class: its name in small letters, unless that hides another module.
+
+    `turso.py` would hide the engine's own package `turso` from the adapter.
+    """
+    module = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    if (out / f"{module}.py").exists():
+        return module
+    return f"{module}_adapter" if keyword.iskeyword(module) or find_spec(module) is not None else module
+
+
+def called_as(program: Path) -> str:
+    """Returns how a shell calls this program from any folder: `dvs`, or the path of the one that runs."""
+    if program.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m dvs"
+    on_path = shutil.which(program.name)
+    if on_path is not None and Path(on_path).resolve() == program.resolve():
+        return program.name
+    return shlex.quote(str(program.absolute()))
 
 
 @command.command()
@@ -154,13 +184,16 @@ def check(name: str, scenarios: int) -> ExitCode:
     Exit status 0: all tests passed; 1: some failed; 2: there is no such adapter, or it cannot run here.
     """
     # Imported here: pytest and the generators take a second.
-    from campaign.pytest_plugin.kit import count_operators, run_kit
+    from campaign.pytest_plugin.kit import SEED, count_operators, run_kit
 
     adapter = find_adapter(name)
     adapter.ready()
     results = run_kit(name, lambda test: click.echo(f"{spoken(test)} ...", err=True))
     rows = [(spoken(test), result.text) for test, result in results.items()]
     print_table(f"conformance of {name}", ("test", "result"), rows)
+    for test, result in results.items():
+        for problem in result.problems:
+            click.echo(f"failed: {spoken(test)}: {problem}")
     counts = count_operators(adapter, scenarios)
     operators = sorted(counts.taken.keys() | counts.refused.keys())
     cells = [
@@ -172,6 +205,10 @@ def check(name: str, scenarios: int) -> ExitCode:
         ("operator", "taken", "refused", "wrong or broken"),
         cells,
     )
+    if counts.failed:
+        tier = f"{ADAPTER}{name}"
+        click.echo(f"{plural(counts.failed, 'scenario')} wrong or broken; their pages are written by")
+        click.echo(f"  {fuzz_command(tier, SMOKE.name, SEED, 0, scenarios)}")
     for refusal in counts.refusals:
         click.echo(f"refused {len(refusal.indices)} times: {refusal.message}")
         click.echo(f"  suggested: {refusal.limit}")

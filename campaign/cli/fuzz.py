@@ -144,7 +144,7 @@ def print_summary(summary: RunSummary, out: Path) -> None:
         click.echo(f"group {number}: {group_text(group)}")
         click.echo(f"  {failure.outcome.reason}")
         if failure.outcome.breakage is not None:
-            click.echo(f"  {breakage_text(failure.outcome.breakage)}")
+            click.echo(f"  {breakage_text(failure.outcome.breakage, given=True)}")
         click.echo(f"  {replay_command(failure.folder, failure.options)}")
     if summary.refusals:
         print_table(

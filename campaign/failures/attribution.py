@@ -20,10 +20,9 @@ from typing import Any
 from campaign.failures.fingerprint import fingerprint
 from campaign.failures.grouping import Cause, Signature
 from campaign.failures.triage import Reduced
-from campaign.judging.vote import INCREMENTAL_BUG
 from campaign.lanes.spec import LaneSpec
 from workload.codec import scenario_to_json
-from workload.outcomes.results import SPARK_VOTE, Check, Outcome, OutcomeClass
+from workload.outcomes.results import INCREMENTAL_BUG, SPARK_VOTE, Check, Outcome, OutcomeClass
 from workload.query import Verbatim
 from workload.scenario import Scenario
 

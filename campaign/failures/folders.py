@@ -10,6 +10,7 @@ from campaign.failures.reproduction import adapter_reproduction, reproduction
 from campaign.failures.triage import Progress
 from campaign.files import write_text
 from campaign.lanes.spec import LaneSpec
+from engines.registry import limits_of
 from reports.failure_page import failure_markdown
 from reports.findings import replay_command, summary_text
 from reports.json_summary import summary_object
@@ -60,6 +61,7 @@ def _write_shown(
         replay=replay,
         dialect=spec.dialect,
         of_adapter=bool(spec.adapter),
+        keyed=limits_of(spec.tier).keys,
     )
     write_text(folder / "README.md", page)
     test = regression_test(scenario.name, summary_text(outcome), spec.tier)

@@ -16,6 +16,7 @@ from campaign.failures.ignore import IgnoreRules
 from campaign.failures.shrinkers import ShrinkTask, shrinkers
 from campaign.failures.triage import Reduced
 from campaign.lanes.spec import LaneSpec
+from engines.registry import limits_of
 from workload.outcomes.results import ENGINE_DIED, Failure, FailureGroup, Outcome, OutcomeClass
 from workload.scenario import Scenario
 
@@ -162,7 +163,14 @@ def _failure(index: int, scenario: Scenario, result: Reduced, rules: IgnoreRules
 def _in_folder(failure: Failure, spec: LaneSpec, out: Path) -> Failure:
     """Writes the folder of a failure, and returns the failure with it."""
     path = out / "failures" / f"{failure.index:06d}"
-    with_folder = replace(failure, folder=str(path), options=spec.options, dialect=spec.dialect)
+    with_folder = replace(
+        failure,
+        folder=str(path),
+        options=spec.options,
+        dialect=spec.dialect,
+        of_adapter=bool(spec.adapter),
+        keyed=limits_of(spec.tier).keys,
+    )
     folders.write_failure(path, with_folder, spec)
     return with_folder
 

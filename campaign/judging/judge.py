@@ -26,7 +26,7 @@ from campaign.judging.recording import RECORDING, Recording
 from campaign.judging.run_history import observe
 from campaign.judging.statements import statements_met
 from campaign.judging.texts import AMBIGUOUS, LIMIT_S, MODE, REFRESH, VOICE, Texts, Voice
-from campaign.judging.vote import INCREMENTAL_BUG, OwnError, Vote, count_votes, no_own_error
+from campaign.judging.vote import OwnError, Vote, count_votes, no_own_error
 from engines.errors import LONGEST_ERROR, shown
 from generators.coverage import operators
 from oracle.bag import Bag, canonical_row
@@ -38,7 +38,7 @@ from oracle.invariants import Circumstances, check_refresh, check_refused, judge
 from workload.failing import may_fail
 from workload.nested import only_in_full
 from workload.operators import JOIN_OPERATORS, Operator
-from workload.outcomes.results import Check, Difference, Finding, Outcome, OutcomeClass
+from workload.outcomes.results import INCREMENTAL_BUG, Check, Difference, Finding, Outcome, OutcomeClass
 from workload.outcomes.trace import (
     CHOSEN_FULL,
     Action,

@@ -17,7 +17,7 @@ from oracle.compare import compare
 from oracle.delayed_view import DelayedView
 from workload.dml import Dml, Insert
 from workload.limits import NO_LIMITS, Limits
-from workload.outcomes.results import Finding
+from workload.outcomes.results import INCREMENTAL_BUG, Finding
 from workload.outcomes.trace import Refreshed
 from workload.query import names_read
 from workload.scenario import Commit, Create, Definition, DynamicTable, RefreshMode, Scenario, Step, View
@@ -38,9 +38,6 @@ def no_own_error(truth: DelayedView, table: str, timestamp: int, before: int | N
     """Returns no error: the `OwnError` of an engine without SQL of its own."""
     return ""
 
-
-INCREMENTAL_BUG = "incremental bug"
-"""The verdict where the full recomputation agrees with the oracle."""
 
 NO_VOTE = "a failure, because nothing speaks for the engine"
 """The verdict where the full recomputation failed: what was found before it stays."""

@@ -19,11 +19,10 @@ from generators.fitting import fit
 from reports.describe import definition_head, definition_sql, table_sql, timeline
 from reports.difference import diff_block
 from reports.figures import plural
-from reports.findings import first_finding
+from reports.findings import first_finding, votes_shown
 from workload.outcomes.results import Outcome, OutcomeClass
 from workload.query import names_read
 from workload.scenario import Scenario
-from workload.sql import Dialect
 
 NOT_JUDGED = (OutcomeClass.UNSUPPORTED, OutcomeClass.DIVERGENCE)
 """The outcomes that say nothing against an engine and are no pass; `dvs fuzz` counts them in the same way."""
@@ -91,7 +90,7 @@ def assert_delayed_view_semantics(engine: Open, scenario: Scenario, *, shrink: i
             within, outcome = reduced.scenario, reduced.outcome
         case _:
             pass
-    text = message(within, outcome, engine, scenario.name, capabilities.dialect)
+    text = message(within, outcome, engine, scenario.name, capabilities)
     raise DelayedViewViolated(text, within, outcome)
 
 
@@ -107,10 +106,10 @@ def _not_judged(outcome: Outcome, in_hypothesis: bool) -> Outcome:
     return outcome
 
 
-def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str, dialect: Dialect) -> str:
+def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str, of: Capabilities) -> str:
     """Returns the text of a failure: table, data timestamp, query, the steps before, the rows that differ.
 
-    `origin`: the name of the scenario before it was shrunk. `dialect`: that of the engine, for the SQL.
+    `origin`: the name of the scenario before it was shrunk. `of`: the capabilities of the engine.
     """
     finding = first_finding(outcome)
     if finding is None:
@@ -120,22 +119,27 @@ def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str, dia
     parts = [f"{table} at data timestamp {at}: {finding.check.value}: {finding.message}"]
     for definition in scenario.definitions:
         if definition.name == table or definition.name in _upstream(scenario, table, names):
-            sql = definition_sql(scenario, definition, dialect).replace("\n", "\n  ")
-            parts.append(f"{definition_head(definition)} AS\n  {sql}")
-    steps = [entry for entry in timeline(scenario, dialect) if entry.number <= finding.step]
-    lines = [f"  {entry.at:>4}: {'; '.join(entry.statements) or entry.title}" for entry in steps]
-    parts.append(
-        "\n".join(["what happened:", *(f"  {table_sql(t, dialect)}" for t in scenario.tables), *lines])
-    )
+            sql = definition_sql(scenario, definition, of.dialect).replace("\n", "\n  ")
+            parts.append(f"{definition_head(definition, of_adapter=True)} AS\n  {sql}")
+    parts.append(f"what happened:\n{story(scenario, finding.step, of)}")
     if finding.difference is not None:
         parts.append(f"expected (-) and found (+):\n{diff_block(finding.difference)}")
     if finding.votes:
-        full = finding.votes["full recomputation"]
-        parts.append(f"{finding.votes['verdict']}: the engine's full recomputation {full}")
+        votes = votes_shown(scenario, outcome, finding)
+        full = votes["full recomputation"]
+        parts.append(f"{votes['verdict']}: the engine's full recomputation {full}")
     others = len(outcome.findings) - 1
     more = f", {plural(others, 'more finding')}" if others else ""
     parts.append(f"engine {_name(engine)}, scenario {origin}{more}")
     return "\n".join(parts)
+
+
+def story(scenario: Scenario, last: int, of: Capabilities) -> str:
+    """Returns the statements of a scenario up to a step, each with its time, as an engine is given them."""
+    steps = [entry for entry in timeline(scenario, of.dialect, of_adapter=True) if entry.number <= last]
+    lines = [f"  {entry.at:>4}: {'; '.join(entry.statements) or entry.title}" for entry in steps]
+    tables = (table_sql(table, of.dialect, keyed=of.limits.keys) for table in scenario.tables)
+    return "\n".join([*(f"  {table}" for table in tables), *lines])
 
 
 def _upstream(scenario: Scenario, name: str, names: set[str]) -> set[str]:

@@ -15,11 +15,12 @@ from typing import ClassVar
 import pytest
 
 from campaign.judging.lane import Lane
-from campaign.pytest_plugin.assertion import NOT_JUDGED
+from campaign.pytest_plugin.assertion import NOT_JUDGED, story
 from campaign.runs.tally import covered
 from engines.adapter import Adapter, Capabilities, Transaction
 from engines.asking import limits_of
 from engines.engine import Engine, opened
+from engines.registry import ADAPTER
 from generators import domains
 from generators.choices import SeededChoices
 from generators.concurrency import with_restarts, with_rollbacks
@@ -30,8 +31,10 @@ from generators.profiles import QUICK, SMOKE, Profile
 from generators.reshaping import reshaped
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
+from reports.difference import diff_block, difference_text
+from reports.findings import first_finding, fuzz_command, summary_text
 from workload.dml import Insert
-from workload.limits import NO_LIMITS, Limits, no_gap
+from workload.limits import NO_LIMITS, Limits, Timestamps, no_gap
 from workload.operators import OPERATORS
 from workload.outcomes.results import Outcome, OutcomeClass
 from workload.outcomes.trace import Action, Refreshed, Shown
@@ -46,6 +49,9 @@ MOST_TRIED = 12
 
 MAX_SEARCHED = 1000
 """Random scenarios among which one with an operator must be."""
+
+FEW, MAX_DRAWN = 5, 100
+"""How many scenarios with a drop are judged, and how many random ones are searched for them."""
 
 VALUES: Mapping[SqlType, Sequence[Value]] = {
     **{
@@ -133,8 +139,24 @@ class AdapterConformance:
     def judge(self, scenario: Scenario, *allowed: OutcomeClass) -> Outcome:
         """Asserts that a scenario passes, or has another outcome that is allowed; returns the outcome."""
         outcome = self.lane.judge(scenario)
-        assert outcome.outcome in (OutcomeClass.PASSED, *allowed), f"{scenario.name}: {outcome.reason}"
+        if outcome.outcome not in (OutcomeClass.PASSED, *allowed):
+            raise AssertionError(self.explained(scenario, outcome))
         return outcome
+
+    def explained(self, scenario: Scenario, outcome: Outcome) -> str:
+        """What failed, and the command that judges the scenario alone; its statements where none draws it."""
+        name, _, index = scenario.name.rpartition("-")
+        for profile in (SMOKE, QUICK):
+            drawn = name == f"{profile.name}-{SEED}"
+            if drawn and scenario == scenario_at(SEED, self.within(profile), int(index)):
+                tier = f"{ADAPTER}{self.adapter.__module__}:{self.adapter.__qualname__}"
+                how = f"  {fuzz_command(tier, profile.name, SEED, int(index))}"
+                break
+        else:
+            first, broken = first_finding(outcome), outcome.breakage
+            last = first.step if first is not None else broken.step if broken is not None else None
+            how = story(scenario, -1 if last is None else last, self.capabilities)
+        return f"{scenario.name}: {summary_text(outcome)}\n{how}"
 
     def test_values_of_every_type_come_back_as_they_were_written(self, type_: SqlType) -> None:
         """Writes and reads NULL, edge cases, and duplicates, as far as the limits have them."""
@@ -142,6 +164,8 @@ class AdapterConformance:
         stored = [value for value in VALUES[type_] if self.capabilities.limits.stores(value, type_)]
         rows: tuple[Row, ...] = ((1, None), (1, None), *((2, value) for value in stored))
         self.written(table, rows)
+        if not stored:
+            pytest.skip(f"its limits store no value of type {type_}; only NULL was written")
 
     def test_names_are_given_again(self) -> None:
         """Judges scenarios in which definitions are dropped.
@@ -149,12 +173,16 @@ class AdapterConformance:
         An engine that cannot drop them, by its limits, is not asked to.
         """
         if not self.capabilities.limits.drops:
-            return
+            pytest.skip("its limits have no drops")
+        if self.capabilities.limits.timestamps is Timestamps.COMMIT:
+            pytest.skip("no scenario drops a definition where every commit maintains the tables")
         profile = replace(self.within(QUICK), recreated_percent=100)
-        scenarios = [scenario_at(SEED, profile, index) for index in range(5)]
-        assert any(isinstance(step, Drop) for scenario in scenarios for step in scenario.steps)
-        for scenario in scenarios:
-            self.judge(scenario, OutcomeClass.UNSUPPORTED)
+        drawn = (scenario_at(SEED, profile, index) for index in range(MAX_DRAWN))
+        dropping = (each for each in drawn if any(isinstance(step, Drop) for step in each.steps))
+        scenarios = tuple(islice(dropping, FEW))
+        if not scenarios:
+            pytest.skip(f"none of {MAX_DRAWN} scenarios within its limits drops a definition")
+        self.judge_some(scenarios, OutcomeClass.UNSUPPORTED)
 
     def test_restarts_and_rollbacks_leave_no_trace(self) -> None:
         """Judges scenarios with a restart before each refresh, and each transaction first rolled back.
@@ -163,14 +191,16 @@ class AdapterConformance:
         """
         limits, choices = self.capabilities.limits, SeededChoices(SEED, "disturbed")
         if not (limits.restarts or limits.rollbacks):
-            return
-        for index in range(5):
+            pytest.skip("its limits have neither restarts nor rollbacks")
+        scenarios = []
+        for index in range(FEW):
             scenario = scenario_at(SEED, self.within(QUICK), index)
             if limits.restarts:
                 scenario = with_restarts(choices, scenario, 100)
             if limits.rollbacks:
                 scenario = with_rollbacks(choices, scenario, 100)
-            self.judge(scenario, OutcomeClass.UNSUPPORTED)
+            scenarios.append(scenario)
+        self.judge_some(scenarios, OutcomeClass.UNSUPPORTED)
 
     def test_a_table_is_empty_at_first(self) -> None:
         """Reads a table before the first transaction: it has no rows."""
@@ -189,22 +219,30 @@ class AdapterConformance:
 
     def test_every_statement_it_claims_does_what_the_oracle_computes(self, kind: str) -> None:
         """Judges random statements on rows with NULLs and duplicates."""
-        for number in range(self.scenarios):
-            self.judge(_statements(kind, number, self.capabilities.limits))
+        scenarios = [_statements(kind, number, self.capabilities.limits) for number in range(self.scenarios)]
+        commits = (step for scenario in scenarios for step in scenario.steps if isinstance(step, Commit))
+        written = {type(statement).__name__.lower() for commit in commits for statement in commit.statements}
+        if kind not in written:
+            pytest.skip(f"none of {self.scenarios} scenarios within its limits has {kind.upper()}")
+        for scenario in scenarios:
+            self.judge(scenario)
 
     def test_every_operator_it_claims_is_maintained(self, operator: str) -> None:
         """Judges the first random scenarios with the operator; fails where none could be judged."""
         tried, judged, refusal = 0, 0, ""
-        for has, outcome_of in (_searched(self.adapter, index) for index in range(MAX_SEARCHED)):
+        for index in range(MAX_SEARCHED):
+            has, outcome_of = _searched(self.adapter, index)
             if f"operator: {operator}" not in has:
                 continue
             tried += 1
             outcome = outcome_of()
             if outcome.outcome in NOT_JUDGED:
                 refusal = outcome.reason
-            else:
-                assert outcome.outcome is OutcomeClass.PASSED, f"{outcome.scenario}: {outcome.reason}"
+            elif outcome.outcome is OutcomeClass.PASSED:
                 judged += 1
+            else:
+                scenario = scenario_at(SEED, self.within(SMOKE), index)
+                raise AssertionError(self.explained(scenario, outcome))
             if judged == self.of_each_operator or tried == MOST_TRIED:
                 break
         if refusal and not judged:
@@ -217,12 +255,8 @@ class AdapterConformance:
 
     def test_random_scenarios_pass(self) -> None:
         """Judges small random scenarios; some may be refused, but not all."""
-        outcomes = [
-            self.judge(scenario_at(SEED, self.within(QUICK), index), *NOT_JUDGED)
-            for index in range(self.scenarios)
-        ]
-        if OutcomeClass.PASSED not in {outcome.outcome for outcome in outcomes}:
-            pytest.skip(f"none of {self.scenarios} scenarios was judged, such as: {outcomes[0].reason}")
+        scenarios = [scenario_at(SEED, self.within(QUICK), index) for index in range(self.scenarios)]
+        self.judge_some(scenarios, *NOT_JUDGED)
 
     def test_it_answers_queries_with_the_rows_in_their_text(self) -> None:
         """Asks `evaluate` for the third vote: queries of random scenarios that read no tables."""
@@ -252,17 +286,28 @@ class AdapterConformance:
         limits = self.capabilities.limits
         anything = replace(limits, operators=OPERATORS, gap=no_gap, views=True, layered=True)
         scenarios = (fit(scenario_at(SEED, QUICK, index), anything) for index in range(MAX_SEARCHED))
-        for scenario in islice((scenario for scenario in scenarios if refused(scenario, limits)), 3):
+        beyond = tuple(islice((scenario for scenario in scenarios if refused(scenario, limits)), 3))
+        if not beyond:
+            pytest.skip(f"none of {MAX_SEARCHED} scenarios is beyond its limits")
+        for scenario in beyond:
             self.judge(scenario, OutcomeClass.UNSUPPORTED)
 
     def test_what_it_claims_to_show_is_there(self) -> None:
-        """Asserts that some refresh of five scenarios shows each part that the adapter claims to show."""
+        """Asserts that some refresh of a few scenarios shows each part that the adapter claims to show."""
         missing = set(self.capabilities.shown)
-        for index in range(5):
+        if not missing:
+            pytest.skip("it claims to show nothing of its refreshes")
+        for index in range(FEW):
             scenario = scenario_at(SEED, self.within(QUICK), index)
             for refreshed in self.lane.engine.run(scenario, lambda step, table: True).refreshes:
                 missing -= _shown(refreshed)
         assert not missing, f"no refresh shows {', '.join(sorted(part.value for part in missing))}"
+
+    def judge_some(self, scenarios: Sequence[Scenario], *allowed: OutcomeClass) -> None:
+        """Asserts that each scenario passes or has an allowed outcome; skips the test where none passed."""
+        outcomes = [self.judge(scenario, *allowed) for scenario in scenarios]
+        if OutcomeClass.PASSED not in {outcome.outcome for outcome in outcomes}:
+            pytest.skip(f"none of {len(scenarios)} scenarios was judged, such as: {outcomes[0].reason}")
 
     def written(self, table: Table, rows: tuple[Row, ...]) -> None:
         """Asserts that the rows of a new table are read as they were written, in the shapes of the limits."""
@@ -281,4 +326,5 @@ class AdapterConformance:
                 expected += (row for dml in commit.statements if isinstance(dml, Insert) for row in dml.rows)
             found = [tuple(row) for row in adapter.rows(table.name, table.columns)]
         difference = compare(table.columns, expected, table.columns, found)
-        assert difference is None, difference
+        if difference is not None:
+            raise AssertionError(f"{difference_text(difference)}\n{diff_block(difference)}")

@@ -5,6 +5,7 @@ Users run the same tests by a test class of their own (`conformance`).
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -27,6 +28,9 @@ from workload.scenario import Scenario
 
 SEED = 11
 
+RAISED = re.compile("^(AssertionError|Failed): ")
+"""How pytest begins the text of what a test of the kit raises."""
+
 TEST_FILE = """\
 from dvs import AdapterConformance
 from engines.registry import find_adapter
@@ -39,18 +43,22 @@ class TestAdapter(AdapterConformance):
 
 @dataclass(slots=True)
 class KitResult:
-    """The results of one test of the kit for all its parameters. `problems`: a line for each failure."""
+    """The result of a test of the kit, with all parameters.
+
+    `skipped`: why tests were skipped. `problems`: what each failure says, with the parameter of the test.
+    """
 
     passed: int = 0
-    skipped: int = 0
+    skipped: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        """The result as text: `9 of 9 passed`, `8 of 9 passed; semi join: ...`."""
-        of = self.passed + self.skipped + len(self.problems)
-        skipped = f", {self.skipped} skipped" if self.skipped else ""
-        return "; ".join([f"{self.passed} of {of} passed{skipped}", *self.problems[:3]])
+        """`9 of 9 passed`, `0 of 1 passed, 1 skipped: its limits have no drops`."""
+        of = self.passed + len(self.skipped) + len(self.problems)
+        reasons = "; ".join(list(dict.fromkeys(self.skipped))[:3])
+        skipped = f", {len(self.skipped)} skipped: {reasons}" if self.skipped else ""
+        return f"{self.passed} of {of} passed{skipped}"
 
 
 @dataclass(slots=True)
@@ -72,11 +80,13 @@ class _Collected:
         if report.passed:
             result.passed += 1
         elif report.skipped:
-            result.skipped += 1
+            # pytest gives the file, the line, and the reason.
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+            result.skipped.append(reason.removeprefix("Skipped: "))
         else:
             crash = getattr(report.longrepr, "reprcrash", None)
-            line = str(crash.message if crash is not None else report.longrepr).splitlines()[0]
-            result.problems.append(f"{parameter.rstrip(']')}: {line}" if parameter else line)
+            text = RAISED.sub("", str(crash.message if crash is not None else report.longrepr))
+            result.problems.append(f"{parameter.rstrip(']')}: {text}" if parameter else text)
 
 
 def run_kit(name: str, report: Callable[[str], None] = lambda test: None) -> Mapping[str, KitResult]:
@@ -97,13 +107,14 @@ def run_kit(name: str, report: Callable[[str], None] = lambda test: None) -> Map
 class OperatorCounts:
     """How many scenarios with each operator the engine took or refused.
 
-    `wrong`: how many of those taken showed a difference or an error. `refusals`: the engine's messages, with
-    the limits that would prevent them.
+    `wrong`: those that it took and that showed a difference or an error; `failed`: all such scenarios.
+    `refusals`: its messages, with the limits that would prevent them.
     """
 
     taken: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
+    failed: int = 0
     refusals: tuple[Refusal, ...] = ()
 
     @property
@@ -137,5 +148,6 @@ def count_operators(adapter: type[Adapter], scenarios: int) -> OperatorCounts:
         counts.taken.update(used)
         if outcome.outcome in FOUND or outcome.outcome is OutcomeClass.INFRASTRUCTURE_FAILURE:
             counts.wrong.update(used)
-    counts.refusals = refusals(judged, accepted)
+            counts.failed += 1
+    counts.refusals = refusals(judged, accepted, adapter.capabilities.dialect)
     return counts

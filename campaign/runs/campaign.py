@@ -110,7 +110,7 @@ def run_plan(
             wanted=plan.wanted,
             groups=failures.groups,
             rule_notes=failures.notes,
-            refusals=refusals(refused, accepted(judged)),
+            refusals=refusals(refused, accepted(judged), spec.dialect),
         )
         if out is not None:
             folders.write_run(out, summary)

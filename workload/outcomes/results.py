@@ -50,6 +50,9 @@ class Check(Enum):
 ENGINE_DIED = "the engine ended its process on this scenario, twice"
 """The message of a failure that takes the worker process with it, and so is not shrunk."""
 
+INCREMENTAL_BUG = "incremental bug"
+"""The verdict where the full recomputation agrees with the oracle."""
+
 SPARK_VOTE = "the query on Spark"
 """The name of Spark's own vote, taken later where the other votes do not show whose fault a difference is."""
 
@@ -241,7 +244,8 @@ class Failure:
 
     `options`: the command-line options of the lane on which it failed. `minimal`: shrinking came to its end;
     False where the budget ended before. `ignored`: the issue of the ignore rule that covers it. `dialect`: of
-    the texts that the engine was given.
+    the texts that the engine was given. `of_adapter`: the engine is behind an adapter; `keyed`: its tables
+    have primary keys.
     """
 
     index: int
@@ -254,6 +258,8 @@ class Failure:
     minimal: bool = False
     ignored: str = ""
     dialect: Dialect = Dialect.SPARK
+    of_adapter: bool = False
+    keyed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

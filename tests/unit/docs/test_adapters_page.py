@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import workload.query
+import workload.sql
 from engines import Adapter
 from engines.registry import ADAPTERS
 from workload.limits import Limits
@@ -29,6 +31,17 @@ def test_the_toy_is_the_example() -> None:
 @pytest.mark.parametrize("method", sorted(Adapter.__abstractmethods__))
 def test_every_method_that_must_be_there_is_named(method: str) -> None:
     assert f"`{method}(" in PAGE
+
+
+def test_what_a_gap_reads_is_named() -> None:
+    for module, names in (
+        (workload.query, ("Select", "Join", "Call", "walk")),
+        (workload.sql, ("render_query",)),
+    ):
+        assert f"`{module.__name__}`" in PAGE
+        for name in names:
+            assert hasattr(module, name)
+            assert re.search(rf"`{name}\b", PAGE)
 
 
 def test_limits_and_adapters_are_named() -> None:

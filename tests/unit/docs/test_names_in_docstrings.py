@@ -21,7 +21,7 @@ def stale(file: Path) -> Iterator[str]:
     for name in NAMED.findall(file.read_text(encoding="utf-8")):
         parts = name.split(".")
         begins = [place for place in around if (place / parts[0] / "__init__.py").exists()]
-        is_file = parts[-1] in ("py", "json")
+        is_file = parts[-1] in ("py", "json", "toml")
         if begins and not is_file and not any(is_there(place, parts) for place in around):
             yield f"{file.relative_to(ROOT)}: {name}"
 

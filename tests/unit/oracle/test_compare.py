@@ -57,6 +57,27 @@ def test_a_difference_names_the_rows_and_how_often() -> None:
 
 
 @pytest.mark.parametrize(
+    ("expected", "actual", "missing", "extra"),
+    [
+        ([0.0], [0.0, -0.0], [], [(-0.0, 1)]),
+        ([-0.0], [0.0, -0.0], [], [(0.0, 1)]),
+        ([0.0], [-0.0, -0.0, 0.0, 0.0], [], [(-0.0, 2), (0.0, 1)]),
+        ([0.0, -0.0, -0.0], [0.0], [(-0.0, 2)], []),
+        ([0.0, 1.5], [-0.0, 2.5], [(1.5, 1)], [(2.5, 1)]),
+    ],
+)
+def test_a_zero_that_is_one_too_many_has_its_own_sign(
+    expected: list[float], actual: list[float], missing: object, extra: object
+) -> None:
+    """The zeros are equal; shown was the first of both sides, which the other side has as well."""
+    doubles = columns("d DOUBLE")
+    result = compare(doubles, [(d,) for d in expected], doubles, [(d,) for d in actual])
+    assert result is not None
+    assert repr([(*row, times) for row, times in result.missing]) == repr(missing)
+    assert repr([(*row, times) for row, times in result.extra]) == repr(extra)
+
+
+@pytest.mark.parametrize(
     "other", ["city STRING, total INT", "city STRING, sum BIGINT", "total BIGINT, city STRING", "city STRING"]
 )
 def test_another_schema_is_a_difference_whatever_the_rows(other: str) -> None:

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import pytest
 from hypothesis import Phase, given, settings, strategies as st
 
-from campaign.pytest_plugin import DelayedViewViolated, assert_delayed_view_semantics
+from campaign.pytest_plugin import DelayedViewViolated, assert_delayed_view_semantics, conformance, kit
 from campaign.pytest_plugin.conformance import AdapterConformance
 from campaign.pytest_plugin.scenarios import counted
 from engines.adapter import Adapter, Capabilities, Notes, Transaction, Unsupported
 from tests.unit.engines.sample import Recomputing, lane, shop
 from tests.unit.engines.test_adapter_tier import Boasting, Breaking, Dialectal, Forgetful, Losing, Refusing
 from tests.unit.engines.test_rollbacks import SeesThem
-from workload.limits import Limits
+from workload.limits import NO_LIMITS, Limits, Timestamps
 from workload.outcomes.results import OutcomeClass
 from workload.scenario import DynamicTable, Scenario
-from workload.schema import Table
+from workload.schema import Column, Table
 from workload.sql import Dialect
-from workload.types import INT
+from workload.types import DOUBLE, INT, Kind, Row
 
 MESSAGE = """\
 totals at data timestamp 60: oracle equality: the contents are not the defining query at 60: extra, 2 rows \
 expected, 3 found
-CREATE VIEW large AS
+view large AS
   SELECT
     sales.region AS region,
     sales.amount AS amount
   FROM sales
   WHERE
     sales.amount > 5
-CREATE DYNAMIC TABLE totals TARGET_LAG = '1 microseconds' REFRESH_MODE = AUTO AS
+dynamic table totals AS
   SELECT
     large.region AS region,
     CAST(SUM(large.amount) AS BIGINT) AS total
@@ -42,11 +43,11 @@ CREATE DYNAMIC TABLE totals TARGET_LAG = '1 microseconds' REFRESH_MODE = AUTO AS
 what happened:
   CREATE TABLE sales (region VARCHAR, amount INT)
     10: INSERT INTO sales VALUES ('north', 7), ('north', 8), ('south', 3), ('south', 9)
-    20: CREATE VIEW large AS ...
-    30: CREATE DYNAMIC TABLE totals TARGET_LAG = '1 microseconds' REFRESH_MODE = AUTO AS ...
-    40: CREATE DYNAMIC TABLE regions TARGET_LAG = '1 microseconds' REFRESH_MODE = AUTO AS ...
+    20: view large AS ...
+    30: dynamic table totals AS ...
+    40: dynamic table regions AS ...
     50: UPDATE sales SET amount = 70 WHERE (sales.region = 'north')
-    60: REFRESH DYNAMIC TABLE regions
+    60: refresh regions
 expected (-) and found (+):
   region STRING | total BIGINT
 + 'north'       | 15
@@ -163,6 +164,95 @@ def test_the_conformance_class_bites() -> None:
         suite(Losing).test_every_statement_it_claims_does_what_the_oracle_computes("insert")
     with pytest.raises(AssertionError):
         suite(Boasting).test_random_scenarios_pass()
+
+
+def test_the_conformance_class_says_what_differs_and_how_to_judge_that_alone() -> None:
+    with pytest.raises(AssertionError) as caught:
+        suite(Forgetful).test_every_operator_it_claims_is_maintained("filter")
+    said, command = str(caught.value).splitlines()
+    assert re.match(r"smoke-7-\d+: The check 'oracle equality' failed on table \w+ at .*rows? expected", said)
+    index = said.split(":")[0].rpartition("-")[2]
+    tier = f"adapter:{Forgetful.__module__}:Forgetful"
+    assert command == (f"  dvs fuzz --tier {tier} --profile smoke --seed 7 --first {index} --scenarios 1")
+    # No command draws these statements.
+    with pytest.raises(AssertionError) as caught:
+        suite(Losing).test_every_statement_it_claims_does_what_the_oracle_computes("insert")
+    said, created, inserted = str(caught.value).splitlines()[:3]
+    assert said.startswith("insert 0: The check 'source contents' failed on table r0")
+    assert created.startswith("  CREATE TABLE r0 (")
+    assert inserted.startswith("    10: INSERT INTO r0")
+
+
+def test_values_that_came_back_as_others_are_shown_as_in_reports() -> None:
+    class Rounding(Recomputing):
+        def rows(self, name: str, columns: Sequence[Column]) -> Sequence[Row]:
+            return [(k, None if a is None else max(a, -1.0)) for k, a in super().rows(name, columns)]
+
+    with pytest.raises(AssertionError) as caught:
+        suite(Rounding).test_values_of_every_type_come_back_as_they_were_written(DOUBLE)
+    assert "wrong value: " in str(caught.value)
+    assert "\n  k INT | a DOUBLE\n- 2     | -" in str(caught.value)
+
+
+class Bare(Recomputing):
+    """Stores nothing, so that no statement writes anything."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        dialect=Dialect.DUCKDB,
+        limits=Limits.only("select", "no null", types={Kind.INT}, stores=lambda value, _: False),
+    )
+
+
+class Dropping(Recomputing):
+    """Refuses every query by its limits, so that none is left that could be dropped."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        dialect=Dialect.DUCKDB, limits=Limits.only("select", drops=True, gap=lambda query: "none")
+    )
+
+
+class ByCommit(Recomputing):
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        dialect=Dialect.DUCKDB, limits=Limits.only("select", drops=True, timestamps=Timestamps.COMMIT)
+    )
+
+
+class Everything(Recomputing):
+    capabilities: ClassVar[Capabilities] = Capabilities(dialect=Dialect.DUCKDB, limits=NO_LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("engine", "test", "reason"),
+    [
+        (Bare, "names_are_given_again", "its limits have no drops"),
+        (Dropping, "names_are_given_again", "none of 5 scenarios within its limits drops a definition"),
+        (ByCommit, "names_are_given_again", "where every commit maintains the tables"),
+        (Bare, "restarts_and_rollbacks_leave_no_trace", "its limits have neither restarts nor rollbacks"),
+        (Everything, "what_is_beyond_its_limits_is_refused_and_not_wrong", "is beyond its limits"),
+        (Bare, "what_it_claims_to_show_is_there", "it claims to show nothing"),
+    ],
+)
+def test_what_has_nothing_to_test_is_skipped_and_says_why(
+    engine: type[Adapter], test: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """These tests passed without having asked the engine for anything, or failed by `assert False`."""
+    monkeypatch.setattr(conformance, "MAX_DRAWN", 5)
+    monkeypatch.setattr(conformance, "MAX_SEARCHED", 20)
+    with pytest.raises(pytest.skip.Exception, match=reason):
+        getattr(suite(engine), f"test_{test}")()
+
+
+def test_no_value_and_no_statement_is_no_pass() -> None:
+    with pytest.raises(pytest.skip.Exception, match="store no value of type INT"):
+        suite(Bare).test_values_of_every_type_come_back_as_they_were_written(INT)
+    with pytest.raises(pytest.skip.Exception, match="none of 10 scenarios within its limits has INSERT"):
+        suite(Bare).test_every_statement_it_claims_does_what_the_oracle_computes("insert")
+
+
+def test_the_kit_says_why_tests_were_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    skipped = "from pytest import skip\n\n\ndef test_drops():\n    skip('its limits have no drops')\n"
+    monkeypatch.setattr(kit, "TEST_FILE", skipped)
+    assert kit.run_kit("any")["test_drops"].text == "0 of 1 passed, 1 skipped: its limits have no drops"
 
 
 @pytest.mark.parametrize("engine", [Forgets, SeesThem])

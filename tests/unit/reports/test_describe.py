@@ -93,6 +93,16 @@ def test_a_cell_is_one_unambiguous_line(value: Value, text: str) -> None:
     assert cell(value) == text
 
 
+def test_a_value_alone_in_parentheses_stays_on_its_line() -> None:
+    text = "INSERT INTO r VALUES ((-1e-300), 'a long text'), ((-1), 'another long text'), (3, 'third')"
+    assert formatted_sql(text, Dialect.SQLITE).splitlines()[2:4] == [
+        "  ((-1e-300), 'a long text'),",
+        "  ((-1), 'another long text'),",
+    ]
+    # What looks like it in a string stays.
+    assert "'(\n1\n)'" in formatted_sql(text.replace("third", "(\n1\n)"), Dialect.SQLITE)
+
+
 def test_formatted_sql_is_the_same_statement() -> None:
     queries = [d.query for index in range(examples(60)) for d in scenario_at(5, SMOKE, index).definitions]
     assert len(queries) > 150

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 
 from reports.failure_page import failure_markdown
+from reports.json_summary import finding_object
+from reports.run_page import run_page
 from tests.unit.reports import sample
-from workload.outcomes.results import Outcome, OutcomeClass
+from workload.outcomes.results import INCREMENTAL_BUG, Outcome, OutcomeClass
+from workload.schema import Promises
+from workload.sql import Dialect
 
 REPLAY = "dvs replay failures/41"
 
@@ -83,6 +88,53 @@ def test_hostile_content_stays_in_its_fence() -> None:
     assert "| Spark | \\|pipe\\| |" in rest
     assert any("```<script>" in block for block in blocks(text))
     assert "+ ']]>'" in text
+
+
+def test_what_was_wrong_when_it_was_made_is_no_maintenance() -> None:
+    """The value of the vote stays, for programs that read it."""
+    finding = dataclasses.replace(sample.EQUALITY, votes={"verdict": INCREMENTAL_BUG})
+    later = dataclasses.replace(sample.PRODUCT, findings=(finding,))
+    text = failure_markdown(sample.SCENARIO, later, original=None, replay=REPLAY)
+    assert "| verdict | incremental bug |" in text
+    at_once = dataclasses.replace(later, findings=(dataclasses.replace(finding, step=2), finding))
+    text = failure_markdown(sample.SCENARIO, at_once, original=None, replay=REPLAY)
+    assert text.count("| verdict | incremental bug: wrong from the first contents on |") == 2
+    failure = dataclasses.replace(sample.SUMMARY.failures[0], shrunk=sample.SCENARIO, outcome=at_once)
+    page = run_page(dataclasses.replace(sample.SUMMARY, failures=(failure,)))
+    assert page.count("<td>incremental bug: wrong from the first contents on</td>") == 2
+    assert '"incremental bug"' in json.dumps(finding_object(finding))
+
+
+def test_an_adapter_got_a_query_and_no_statement_that_creates_or_refreshes() -> None:
+    """It was shown CREATE DYNAMIC TABLE with a lag, and REFRESH, which no engine of others ever got."""
+    keys = Promises(keys=(("name",),))
+    tables = (sample.ORDERS, dataclasses.replace(sample.CUSTOMERS, promises=keys))
+    scenario = dataclasses.replace(sample.SCENARIO, tables=tables)
+    text = failure_markdown(
+        scenario,
+        sample.PRODUCT,
+        original=None,
+        replay=REPLAY,
+        dialect=Dialect.SQLITE,
+        of_adapter=True,
+        keyed=True,
+    )
+    failure = dataclasses.replace(
+        sample.SUMMARY.failures[0],
+        shrunk=scenario,
+        outcome=sample.PRODUCT,
+        dialect=Dialect.SQLITE,
+        of_adapter=True,
+        keyed=True,
+    )
+    page = run_page(dataclasses.replace(sample.SUMMARY, failures=(failure,)))
+    for each in (text, page):
+        assert "DYNAMIC TABLE" not in each
+        assert "TARGET_LAG" not in each
+        assert "dynamic table per_customer AS ..." in each
+        assert ", PRIMARY KEY (name)" in each
+    assert "view open_orders AS\nSELECT" in text
+    assert "-- step 4, time 5000000: refresh per_customer, data timestamp 4500000\n-- FAILS HERE" in text
 
 
 def test_both_dialects_are_shown_where_they_differ() -> None:

@@ -11,10 +11,20 @@ import pytest
 from reports.coverage import heat, matrix
 from reports.difference import ROWS_SHOWN, diff_block, diff_rows
 from reports.figures import EVENTS, MEANINGS, ReportError, duration, headline, plural, rate
+from reports.findings import summary_text
 from reports.json_summary import summary_object
+from reports.run_page import run_page
 from reports.text import summary_markdown
 from tests.unit.reports import sample
-from workload.outcomes.results import Difference, DifferenceKind, OutcomeClass, UnmetFloor
+from workload.outcomes.results import (
+    Breakage,
+    Check,
+    Difference,
+    DifferenceKind,
+    Outcome,
+    OutcomeClass,
+    UnmetFloor,
+)
 from workload.outcomes.run_verdict import SPOILERS, RunVerdict
 from workload.schema import Column
 from workload.types import INT
@@ -126,6 +136,34 @@ def test_the_tables_of_outcome_classes_are_closed() -> None:
     assert set(SPOILERS) == set(OutcomeClass) - fine
     assert list(SPOILERS.values()) == list(RunVerdict)[: len(SPOILERS)]
     assert EVENTS.keys() == SPOILERS.keys()
+
+
+def test_what_broke_behind_an_adapter_is_no_platform() -> None:
+    """Its COMMIT raised an error, or a base table holds other rows: often the engine's own bug."""
+    infra = OutcomeClass.INFRASTRUCTURE_FAILURE
+    broken = Breakage(step=2, method="commit", statements=("INSERT INTO r VALUES (1)", "x"), traceback="")
+    sources = dataclasses.replace(sample.EQUALITY, check=Check.SOURCES)
+    outcomes = [
+        Outcome(scenario="a", outcome=infra, reason="no transaction", breakage=broken),
+        Outcome(scenario="b", outcome=infra, findings=(sources,)),
+    ]
+    assert summary_text(outcomes[0]).startswith(
+        "The engine or its adapter broke in commit at step 2, given INSERT INTO r VALUES (1) and 1 statement "
+        "more: no transaction."
+    )
+    (failure, _) = sample.SUMMARY.failures
+    run = dataclasses.replace(
+        sample.SUMMARY,
+        tier="adapter:mine:Mine",
+        scenarios=2,
+        outcomes={"infrastructure_failure": 2},
+        failures=tuple(dataclasses.replace(failure, outcome=outcome) for outcome in outcomes),
+    )
+    assert headline(run).sentences[0] == (
+        "2 scenarios could not be judged, because the engine or its adapter broke: in commit, a base table "
+        "held other rows than were written."
+    )
+    assert "platform" not in run_page(run)
 
 
 def test_the_markdown_summary_has_figures_floors_and_failures() -> None:
