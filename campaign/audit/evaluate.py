@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from campaign.audit.stored import Unreadable
 from dynamic_tables.own_functions import Loaded
+from given.translation import duckdb_text
 from oracle.duck import open_duckdb
 from workload.errors import first_line
 
@@ -75,7 +76,7 @@ class Evaluation:
             for name in _views_in(parsed, views):
                 body = self._spark(views, name, time)
                 self.connection.execute(f'CREATE OR REPLACE VIEW "{name}" AS {body}')
-            self.run(parsed.sql("duckdb"), keep)
+            self.run(duckdb_text(parsed), keep)
         except sqlglot.errors.SqlglotError as error:
             raise Unreadable(f"sqlglot cannot read the query: {first_line(error)}") from error
         except duckdb.Error as error:
@@ -88,7 +89,7 @@ class Evaluation:
             if inner != name:
                 body = self._spark(views, inner, time)
                 self.connection.execute(f'CREATE OR REPLACE VIEW "{inner}" AS {body}')
-        return parsed.sql("duckdb")
+        return duckdb_text(parsed)
 
     def run(self, text: str, keep: str) -> None:
         """Keeps the result of a query in DuckDB's dialect as the table `keep`. Raises duckdb.Error."""
@@ -153,7 +154,7 @@ class Evaluation:
         Raises Unreadable: DuckDB cannot evaluate it.
         """
         try:
-            holds = _at_time(f"COALESCE(({condition}), FALSE)", time).sql("duckdb")
+            holds = duckdb_text(_at_time(f"COALESCE(({condition}), FALSE)", time))
             wanted = holds if frozen else f"NOT {holds}"
             self.run(f'SELECT * FROM {INTERNAL}."{name}" WHERE {wanted}', keep)
         except (sqlglot.errors.SqlglotError, duckdb.Error) as error:
@@ -192,7 +193,7 @@ def _at_time(text: str, time: int) -> exp.Expr:
             return exp.cast(exp.Literal.string(str(moment)), "TIMESTAMPTZ")
         return node
 
-    return sqlglot.parse_one(text, read="spark").transform(constant)
+    return sqlglot.parse_one(text, read="databricks").transform(constant)
 
 
 def _views_in(parsed: exp.Expr, views: Mapping[str, str]) -> Sequence[str]:
