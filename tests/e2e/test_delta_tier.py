@@ -29,7 +29,7 @@ from tests.unit.engines.sample import shop
 from tests.unit.workload.shop import SHOP
 from workload.outcomes.results import Check, OutcomeClass
 from workload.outcomes.trace import Declared, RefreshRefused, SourceWritten, Trace
-from workload.scenario import Refresh, Scenario
+from workload.scenario import Refresh, RefreshMode, Scenario
 
 pytestmark = pytest.mark.spark
 
@@ -143,7 +143,9 @@ def test_first_rows_of_keys_are_kept_and_a_place_that_is_not_held_is_found(
     scenario = next(
         each
         for each in drawn_scenarios
+        # An AUTO table may choose FULL on Delta, where nothing is kept.
         if "first of each key" in each.intents
+        and each.dynamic_tables[0].mode is RefreshMode.INCREMENTAL
         and in_memory.judge(each).outcome is OutcomeClass.PRODUCT_FAILURE
     )
     assert Lane(engine=engine_on(spark, tmp_path)).judge(scenario).outcome is OutcomeClass.PASSED
