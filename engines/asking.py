@@ -13,6 +13,8 @@ from functools import lru_cache
 from engines.adapter import Capabilities, Unsupported
 from engines.engine import Open, opened
 from engines.errors import shown
+from engines.watchdog import cut_after
+from engines.working_time import ENGINE_WORKS
 from workload import query as ir
 from workload.limits import Limits
 from workload.scenario import DynamicTable
@@ -22,6 +24,9 @@ from workload.types import INT
 
 KEPT = 10_000
 """Answers that are kept: shrinking asks for one query again and again."""
+
+ASK_LIMIT_S = 60.0
+"""Seconds after which a question is interrupted: an engine may hang on a query, and no budget ends that."""
 
 
 def limits_of(database: Open, capabilities: Capabilities) -> Limits:
@@ -50,7 +55,7 @@ def refusal(database: Open, capabilities: Capabilities, query: ir.Query) -> str 
         return None
     dialect, keyed = capabilities.dialect, capabilities.limits.keys
     try:
-        with opened(database) as engine:
+        with opened(database) as engine, cut_after(ASK_LIMIT_S, engine.interrupt), ENGINE_WORKS:
             for table in tables_of(query, keyed=keyed):
                 engine.create_table(table, create_table_text(table, dialect, keyed=keyed))
             engine.advance(1)

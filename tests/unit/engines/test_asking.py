@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import ClassVar
 
 import pytest
 
 from campaign.judging.lane import Lane
-from engines import Adapter, Capabilities, Unsupported
+from engines import Adapter, Capabilities, Unsupported, asking
 from engines.asking import limits_of, tables_of
 from engines.engine import Engine
 from generators.fitting import fitted
@@ -71,6 +72,23 @@ def test_the_reason_is_the_first_line_of_what_the_engine_says() -> None:
 @pytest.mark.parametrize("error", [ValueError("a bug"), SystemExit(3)])
 def test_an_error_of_another_kind_is_left_to_the_run(error: BaseException) -> None:
     assert limits_of(breaking(error), Choosy.capabilities).gap(KEYS) is None
+
+
+def test_an_engine_that_hangs_is_interrupted_and_refuses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "ASK_LIMIT_S", 0.2)
+    interrupted = threading.Event()
+
+    def create(self: Adapter, table: DynamicTable, query: str) -> bool | None:
+        assert interrupted.wait(60)
+        raise Unsupported("interrupted")
+
+    hanging = type(
+        "Hanging",
+        (Choosy,),
+        {"create_dynamic_table": create, "interrupt": lambda self: interrupted.set()},
+    )
+    assert limits_of(hanging, Choosy.capabilities).gap(KEYS) is None
+    assert interrupted.is_set()
 
 
 def test_the_user_can_end_it() -> None:
