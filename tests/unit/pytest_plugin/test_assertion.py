@@ -155,7 +155,20 @@ def suite(engine: type[Adapter]) -> AdapterConformance:
     return Suite()
 
 
+class WithoutHeads(Recomputing):
+    """Reads no names of columns in the head of a CTE."""
+
+    def evaluate(self, query: str, columns: Sequence[Column]) -> Sequence[Row] | None:
+        if re.search(r"WITH \w+\(", query):
+            raise ValueError('near "(": syntax error')
+        return self.db.execute(query).fetchall()
+
+
 def test_the_conformance_class_bites() -> None:
+    with pytest.raises(AssertionError, match=r"`evaluate` raises ValueError: near .* error; for: WITH"):
+        suite(WithoutHeads).test_it_answers_queries_with_the_rows_in_their_text()
+    with pytest.raises(pytest.skip.Exception, match="it has no `evaluate`"):
+        suite(Recomputing).test_it_answers_queries_with_the_rows_in_their_text()
     with pytest.raises(AssertionError):
         suite(Forgetful).test_random_scenarios_pass()
     with pytest.raises(AssertionError):
