@@ -71,7 +71,7 @@ def difference(columns: tuple[Column, ...], expected: Bag, actual: Bag) -> Diffe
 def _as_written(
     entries: Entries, rows: Iterable[Row], others: Iterable[Row], types: Sequence[SqlType]
 ) -> Entries:
-    """The entries as `rows` has them and `others` has not: -0.0 equals 0.0, and is shown by its sign."""
+    """Returns the entries as `rows` has them and `others` has not: equal zeros are shown by their signs."""
     if not any(type_.kind in WRITTEN_APART for type_ in types):
         return entries
     wanted = {canonical_row(row, types): times for row, times in entries}

@@ -109,7 +109,7 @@ def headline(summary: RunSummary) -> Headline:
 
 
 def is_of_adapter(summary: RunSummary) -> bool:
-    """Whether the run was one of an engine behind an adapter."""
+    """Tells whether the run was one of an engine behind an adapter."""
     return summary.tier.startswith("adapter:")
 
 
@@ -121,14 +121,14 @@ def _events(summary: RunSummary) -> Mapping[OutcomeClass, str]:
 
 
 def meanings(summary: RunSummary) -> Mapping[OutcomeClass, str]:
-    """What each outcome means in a run."""
+    """Returns what each outcome means in a run."""
     if not is_of_adapter(summary):
         return MEANINGS
     return {**MEANINGS, OutcomeClass.INFRASTRUCTURE_FAILURE: f"{BROKE}, so the scenario was not judged"}
 
 
 def _how_it_broke(summary: RunSummary) -> str:
-    """The methods that raised an error, and whether a base table was wrong: `: in commit`."""
+    """Returns the methods that raised an error, and whether a base table was wrong: `: in commit`."""
     ways: dict[str, None] = {}
     for failure in summary.failures:
         outcome = failure.outcome

@@ -96,7 +96,7 @@ LONGEST_GIVEN = 120
 
 
 def votes_shown(scenario: Scenario, outcome: results.Outcome, finding: results.Finding) -> Mapping[str, str]:
-    """The votes on a finding; of a table that was wrong when it was made, the verdict says so.
+    """Returns the votes on a finding; of a table that was wrong when it was made, the verdict says so.
 
     Its maintenance had not begun, so that the verdict alone would name the wrong part of the engine.
     """
@@ -122,7 +122,7 @@ def replay_command(folder: str, options: Sequence[str] = ()) -> str:
 
 
 def fuzz_command(tier: str, profile: str, seed: int, first: int, scenarios: int = 1) -> str:
-    """The command that judges random scenarios from an index on, and writes their pages."""
+    """Returns the command that judges random scenarios from an index on, and writes their pages."""
     which = ("--profile", profile, "--seed", str(seed), "--first", str(first), "--scenarios", str(scenarios))
     return shlex.join(["dvs", "fuzz", "--tier", tier, *which])
 

@@ -101,7 +101,7 @@ def shown(scenario: Scenario, outcome: Outcome) -> set[str]:
     A projection does not count: any output of a smaller query may be computed.
     """
     tables = {finding.table for finding in outcome.findings}
-    return set(operators_behind(scenario, tables)) - {Operator.PROJECTION, Operator.SCAN, Operator.CTE}
+    return set(operators_behind(scenario, tables)) - {Operator.PROJECTION}
 
 
 def allowed(names: set[str]) -> set[str]:

@@ -144,7 +144,7 @@ class AdapterConformance:
         return outcome
 
     def explained(self, scenario: Scenario, outcome: Outcome) -> str:
-        """What failed, and the command that judges the scenario alone; its statements where none draws it."""
+        """Returns what failed, and the command that judges the scenario alone; without one its statements."""
         name, _, index = scenario.name.rpartition("-")
         for profile in (SMOKE, QUICK):
             drawn = name == f"{profile.name}-{SEED}"

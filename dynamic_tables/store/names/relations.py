@@ -66,7 +66,7 @@ class SparkRelation:
         return self.name
 
     def has_more_than(self, rows: int) -> bool:
-        """Whether it has more rows than that, or nobody knows how many."""
+        """Tells whether it has more rows than that, or nobody knows how many."""
         return self.count is None or self.count > rows
 
     def table(self) -> pa.Table:
@@ -98,7 +98,7 @@ class Workspace:
     sizes: Sizes = SIZES
 
     def is_large(self, relation: Relation) -> bool:
-        """Whether it has more rows than are kept for long."""
+        """Tells whether it has more rows than are kept for long."""
         return isinstance(relation, SparkRelation) and relation.has_more_than(self.sizes.literal_rows)
 
     def query(self, text: str) -> SparkRelation:
