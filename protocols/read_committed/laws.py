@@ -39,14 +39,13 @@ class Before:
     """A machine before a step: what is committed, what is open, who waits, and how much was recorded.
 
     `open`: by number the session of a transaction, and the rows that it has written so far. `own`: the open
-    transactions of the session of the step. `last`: the newest transaction. `events`: how many are recorded.
+    transactions of the session of the step. `events`: how many are recorded.
     """
 
     committed: Contents
     open: Mapping[int, tuple[str, Mapping[str, Mapping[str, Row]]]]
     waiting: frozenset[str]
     own: tuple[int, ...]
-    last: int
     events: int
 
 
@@ -72,7 +71,6 @@ def before(machine: Machine, step: Step) -> Before | None:
         },
         waiting=frozenset(one.name for one in sessions if one.waiting is not None),
         own=tuple(each.number for each in session.open),
-        last=machine.numbers,
         events=len(machine.recorder.events),
     )
 

@@ -41,7 +41,6 @@ class Recorder:
     predicates: dict[str, tuple[str, str]] = field(default_factory=dict)
     rows: dict[str, str] = field(default_factory=dict)
     sessions: dict[int, str] = field(default_factory=dict)
-    ended: set[int] = field(default_factory=set)
 
     def begin(self, transaction: Transaction) -> None:
         """Records the start event, s_i."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from dvs_model.histories.draft import DraftEvent, Name
+from dvs_model.histories.draft import Name
 from protocols.read_committed.rows import Value
 from protocols.read_committed.script import Statement
 
@@ -48,7 +48,6 @@ class Transaction:
     last_statement: int
     changes: dict[str, dict[str, Row]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
-    events: list[DraftEvent] = field(default_factory=list)
     in_procedure: bool = False
 
 
