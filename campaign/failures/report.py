@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from campaign.failures.attribution import attribute, replay_elsewhere, unasked
 from campaign.failures.fingerprint import fingerprint
 from campaign.failures.grouping import Cause, Signature, groups_of
 from campaign.failures.ignore import IgnoreRules
-from campaign.failures.shrinkers import ShrinkTask, shrinkers
+from campaign.failures.shrinkers import ShrinkTask, shrunk_on_workers
 from campaign.failures.triage import Reduced
 from campaign.lanes.spec import LaneSpec
 from engines.registry import limits_of
@@ -126,8 +127,8 @@ def _shrunk(
     )
     if shrinkable:
         try:
-            with shrinkers(spec, workers) as shrink:
-                for index, result in shrink(tasks):
+            with closing(shrunk_on_workers(spec, workers, tasks)) as shrunk:
+                for index, result in shrunk:
                     reduced[index] = result
                     queue.learn(index, result)
         except KeyboardInterrupt:

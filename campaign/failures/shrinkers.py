@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from functools import partial
+from typing import NamedTuple
 
 from campaign.failures.triage import Reduced, replayed, smallest
 from campaign.lanes.spec import LaneSpec
@@ -37,32 +37,25 @@ class ShrunkFailure(NamedTuple):
     reduced: Reduced
 
 
-class Shrink(Protocol):
-    """Shrinks failures, each when a worker is free. Ends early if a worker process dies."""
+def shrunk_on_workers(spec: LaneSpec, workers: int, tasks: Iterator[ShrinkTask]) -> Generator[ShrunkFailure]:
+    """Yields failures that the workers of a lane shrank, in the order in which they are finished.
 
-    def __call__(self, tasks: Iterator[ShrinkTask], /) -> Iterator[ShrunkFailure]:
-        """Returns the shrunk failures in the order in which they are finished."""
-
-
-@contextmanager
-def shrinkers(spec: LaneSpec, workers: int) -> Iterator[Shrink]:
-    """Yields a function that shrinks failures on the workers of a lane; an exception in the block stops them.
-
-    A lane whose engine is shared by threads has one worker, so that searches do not wait for each other.
+    A lane whose engine is shared by threads has one worker, so that searches do not wait for each other. A
+    candidate on which a worker process dies costs the failures that are shrunk at that moment: they are not
+    yielded, and new workers go on with the others.
     """
     size = workers if spec.engine_tier.processes else 1
-    with pool_for(spec, size) as pool:
-        pool.prepare(spec)
-
-        def shrink(tasks: Iterator[ShrinkTask]) -> Iterator[ShrunkFailure]:
-            for task, future in completed(tasks, lambda task: pool.submit(reduced_in, spec, task), size):
+    died = True
+    while died:
+        died = False
+        with pool_for(spec, size) as pool:
+            pool.prepare(spec)
+            submit = partial(pool.submit, reduced_in, spec)
+            for task, future in completed(tasks, submit, size):
                 try:
                     yield ShrunkFailure(task.index, _result(future, task))
                 except WorkerDied:
-                    # The remaining failures are reported as they are, not shrunk.
-                    return
-
-        yield shrink
+                    died = True
 
 
 def _result(future: Future[Reduced], task: ShrinkTask) -> Reduced:

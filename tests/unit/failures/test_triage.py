@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -19,7 +20,7 @@ import pytest
 from campaign.failures.fingerprint import FAMILIES, fingerprint
 from campaign.failures.ignore import IgnoreRule, IgnoreRules
 from campaign.failures.report import ShrinkBudget
-from campaign.failures.shrinkers import ShrinkTask, _result, reduced_in, shrinkers
+from campaign.failures.shrinkers import ShrinkTask, _result, reduced_in, shrunk_on_workers
 from campaign.failures.triage import Progress, Reduced, replayed, same_class, smallest
 from campaign.faults import plant
 from campaign.faults.fault import Subject
@@ -39,6 +40,7 @@ from oracle.delayed_view import DelayedView
 from shrink import Size, size
 from tests.in_memory import in_memory
 from tests.unit.engines.sample import Recomputing
+from tests.unit.runs.deadly import DeadlySpec
 from workload.dml import Delete, Insert
 from workload.outcomes.decision import Decision
 from workload.outcomes.results import Check, Finding, Outcome, OutcomeClass, RunSummary
@@ -322,8 +324,8 @@ def test_every_check_belongs_to_a_family() -> None:
 
 def interrupted(spec: LaneSpec, task: ShrinkTask) -> None:
     """An interrupt that comes while a worker is busy."""
-    with shrinkers(spec, 1) as shrunk:
-        next(shrunk(iter([replace(task, attempts=1), task])))
+    with closing(shrunk_on_workers(spec, 1, iter([replace(task, attempts=1), task]))) as shrunk:
+        next(shrunk)
         raise KeyboardInterrupt
 
 
@@ -336,6 +338,17 @@ def test_an_interrupt_stops_the_workers_and_keeps_what_there_is() -> None:
     assert (stopped.scenario, stopped.minimal) == (LINGERS, False)
     late = reduced_in(Worker(), spec, replace(task, deadline=0.0))
     assert (late.scenario, late.minimal) == (LINGERS, False)
+
+
+def test_a_candidate_on_which_a_worker_dies_costs_its_failure_alone(tmp_path: Path) -> None:
+    wrong = LaneSpec(tier="rules", faults=(FAULT,))
+    outcome = wrong.build().judge(LINGERS)
+    deadly = DeadlySpec(tier="rules", faults=(FAULT,), always=("deadly",), met=tmp_path)
+    tasks = [
+        ShrinkTask(number, replace(LINGERS, name=name), outcome, 4, math.inf)
+        for number, name in enumerate(["lingers", "deadly", "lingers", "lingers"])
+    ]
+    assert [each.number for each in shrunk_on_workers(deadly, 1, iter(tasks))] == [0, 2, 3]
 
 
 def test_the_kept_regression_test_fails_while_the_engine_is_wrong(tmp_path: Path) -> None:
