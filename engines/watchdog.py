@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import faulthandler
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TextIO
 
 AGAIN = 1.0
 """Seconds between one interruption and the next, while the scenario still runs."""
@@ -13,6 +16,25 @@ AGAIN = 1.0
 
 STOPPED = threading.Event()
 """Set while the scenarios under way in the threads of this process shall end."""
+
+
+UNINTERRUPTED_S = 30.0
+"""Seconds after its time limit at which a block that no interruption ends is ended with its process."""
+
+
+@dataclass(slots=True)
+class LastResort:
+    """What ends the process when a call cannot be interrupted, such as C code that never returns.
+
+    `log`: the file to which the stacks of the threads are written then. None: the process waits on, because
+    it holds more than one scenario, or the user's own program.
+    """
+
+    log: TextIO | None = None
+
+
+LAST_RESORT = LastResort()
+"""That of this process."""
 
 
 class HungQuery(RuntimeError):
@@ -30,7 +52,8 @@ def cut_after(seconds: float, interrupt: Callable[[], None]) -> Iterator[None]:
     """Calls `interrupt` from another thread when the time is up or STOPPED is set, and then raises HungQuery.
 
     Any error in the block after that counts as caused by the interruption, because code in between may have
-    turned the original error into another one; so does a block that ends without an error.
+    turned the original error into another one; so does a block that ends without an error. Where the process
+    has a LAST_RESORT, a block that the interruptions do not end is ended with the process.
     """
     fired, done = threading.Event(), threading.Event()
 
@@ -46,6 +69,9 @@ def cut_after(seconds: float, interrupt: Callable[[], None]) -> Iterator[None]:
 
     watching = threading.Thread(target=watch, daemon=True)
     watching.start()
+    if LAST_RESORT.log is not None:
+        # A thread in C: C code that holds Python's global lock stops all threads of Python, `watch` too.
+        faulthandler.dump_traceback_later(seconds + UNINTERRUPTED_S, exit=True, file=LAST_RESORT.log)
     cause = None
     try:
         yield
@@ -54,6 +80,7 @@ def cut_after(seconds: float, interrupt: Callable[[], None]) -> Iterator[None]:
             raise
         cause = error
     finally:
+        faulthandler.cancel_dump_traceback_later()
         done.set()
         watching.join()
     if fired.is_set():

@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -27,8 +27,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import forkserver, get_context, util
 from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event as ProcessEvent
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TypeVar
 
 from campaign.errors import CampaignError
@@ -36,7 +38,7 @@ from campaign.judging.lane import Lane
 from campaign.lanes.lifted import LiftedLane, lifted_lane
 from campaign.lanes.spec import LaneSpec
 from campaign.machine import memory_of_machine
-from engines.watchdog import STOPPED
+from engines.watchdog import LAST_RESORT, STOPPED
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -103,13 +105,15 @@ def in_worker_process(work: Callable[..., Result], *args: object) -> Result:
 class Pool:
     """Workers that run tasks. `worker`: the one that all threads share; None where workers are processes.
 
-    `grew`: whether one of the processes has ended because it held more than `MOST_MEMORY`.
+    `grew`: whether one of the processes has ended because it held more than `MOST_MEMORY`. `hung`: the stacks
+    of the threads of a process that was ended in a call that nothing interrupts; "" where none was.
     """
 
     executor: Executor
     size: int
     worker: Worker | None
     grew: Callable[[], bool] = lambda: False
+    hung: Callable[[], str] = str
 
     def submit(self, work: Callable[..., Result], *args: object) -> Future[Result]:
         """Returns the future of `work(worker, *args)`, which runs when a worker is free.
@@ -145,15 +149,19 @@ def pool_for(spec: LaneSpec, size: int, *, dies_by_interrupt: bool = False) -> I
     `dies_by_interrupt`: Ctrl-C ends a worker process at once, for tasks that are worth nothing when cut.
     """
     executor: Executor
+    log = NamedTemporaryFile(prefix="dvs-hung-", encoding="utf-8", mode="r")  # noqa: SIM115  # closed below
     if spec.engine_tier.processes:
         context = get_context("forkserver")
         _start_server(context)
         process_event, grown = context.Event(), context.Event()
         stop: Callable[[], None] = process_event.set
         executor = ProcessPoolExecutor(
-            size, mp_context=context, initializer=_begin, initargs=(process_event, grown, dies_by_interrupt)
+            size,
+            mp_context=context,
+            initializer=_begin,
+            initargs=(process_event, grown, log.name, dies_by_interrupt),
         )
-        pool = Pool(executor, size, None, grown.is_set)
+        pool = Pool(executor, size, None, grown.is_set, log.read)
     else:
         thread_event = threading.Event()
 
@@ -171,8 +179,12 @@ def pool_for(spec: LaneSpec, size: int, *, dies_by_interrupt: bool = False) -> I
         _end_processes(executor)
         raise
     finally:
+        workers = _workers_of(executor)
         executor.shutdown(wait=True, cancel_futures=True)
         STOPPED.clear()
+        log.close()
+        for worker in workers:
+            _kill_group_of(worker)
 
 
 GRACE_S = 10.0
@@ -181,18 +193,27 @@ GRACE_S = 10.0
 
 def _end_processes(executor: Executor) -> None:
     """Ends the worker processes of a pool: an engine that hangs or blocks signals must not outlive it."""
-    if not isinstance(executor, ProcessPoolExecutor):
-        return
-    # Read before the shutdown: afterwards the pool forgets its processes.
-    workers = list((executor._processes or {}).values())  # noqa: SLF001  # there is no other way to them
+    workers = _workers_of(executor)
     executor.shutdown(wait=False, cancel_futures=True)
     end = time.monotonic() + GRACE_S
     for worker in workers:
         worker.join(max(0.0, end - time.monotonic()))
         if worker.is_alive():
-            for process in _group_of(worker.pid or 0):
-                _kill(process)
+            _kill_group_of(worker)
             worker.kill()
+
+
+def _workers_of(executor: Executor) -> Sequence[BaseProcess]:
+    """Returns the worker processes of a pool, of which it knows nothing more after its shutdown."""
+    if not isinstance(executor, ProcessPoolExecutor):
+        return ()
+    return tuple((executor._processes or {}).values())  # noqa: SLF001  # there is no other way to them
+
+
+def _kill_group_of(worker: BaseProcess) -> None:
+    """Ends what the engine of a worker has started; a worker that died could not end it."""
+    for process in _group_of(worker.pid or 0):
+        _kill(process)
 
 
 def _group_of(leader: int) -> Iterator[int]:
@@ -267,13 +288,14 @@ def _start_server(context: ForkServerContext) -> None:
                 os.environ[name] = value
 
 
-def _begin(stop: ProcessEvent, grown: ProcessEvent, dies_by_interrupt: bool) -> None:
-    """Prepares a worker process. `grown`: set before it ends because of its memory.
+def _begin(stop: ProcessEvent, grown: ProcessEvent, log: str, dies_by_interrupt: bool) -> None:
+    """Prepares a worker process. `grown`: set before it ends because of its memory. `log`: as `Pool.hung`.
 
     Ctrl-C reaches the whole process group, but the parent alone decides what happens to the tasks under way.
     The worker watches its parent and ends after it, because a parent that was killed cannot end its workers.
     """
     THIS_WORKER.stopped = stop.is_set
+    LAST_RESORT.log = Path(log).open("a", encoding="utf-8")  # noqa: SIM115  # open as long as the process lives
     # Below 0, so that it runs after all other finalizers of the process.
     util.Finalize(None, _end_with_group, args=(0,), exitpriority=-1)
     # What an engine prints is no part of the result, which may be JSON.

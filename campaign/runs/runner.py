@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -16,10 +17,13 @@ from campaign.lanes.workers import MOST_MEMORY, Worker, WorkerDied, completed, i
 from campaign.runs.goals import goals_met
 from campaign.runs.plan import CampaignPlan, JudgedScenario
 from campaign.runs.tally import covered
+from engines.engine import METHODS
+from engines.registry import find_adapter
 from generators.generate import scenario_at
 from generators.profiles import Profile
 from workload.limits import NO_LIMITS
 from workload.outcomes.results import ENGINE_DIED, Check, Finding, Outcome, OutcomeClass
+from workload.scenario import Scenario
 
 
 def judge_chunk(
@@ -51,12 +55,13 @@ def judge_chunk(
 class Judging:
     """What judges chunks of a plan.
 
-    `submit`: starts judging the scenarios of some indices; raises WorkerDied. `grew`: whether a worker has
-    ended because of its memory.
+    `submit`: starts judging the scenarios of some indices; raises WorkerDied. `grew`, `hung`: as those of
+    `Pool`.
     """
 
     submit: Callable[[Sequence[int]], Future[list[JudgedScenario]]]
     grew: Callable[[], bool] = lambda: False
+    hung: Callable[[], str] = str
 
 
 @contextmanager
@@ -69,7 +74,11 @@ def judging(plan: CampaignPlan, spec: LaneSpec) -> Iterator[Judging]:
         return
     with pool_for(spec, plan.workers) as workers:
         workers.prepare(spec, lasting=plan.lasting)
-        yield Judging(lambda indices: workers.submit(judge_chunk, *arguments, indices), workers.grew)
+
+        def submit(indices: Sequence[int]) -> Future[list[JudgedScenario]]:
+            return workers.submit(judge_chunk, *arguments, indices)
+
+        yield Judging(submit, workers.grew, workers.hung)
 
 
 @contextmanager
@@ -95,7 +104,8 @@ def run(plan: CampaignPlan, spec: LaneSpec) -> Generator[JudgedScenario]:
     When a time budget is spent, no new chunk starts; the chunks under way are finished and counted. Where a
     worker process dies, the scenarios under way are judged again, one at a time; a scenario on which the
     worker dies again is an infrastructure failure, or a product failure of an engine that is not built in. A
-    scenario that takes too much memory is an infrastructure failure in any case.
+    scenario that takes too much memory, or in which a call never returns, is an infrastructure failure in any
+    case.
     """
     deadline = None if plan.budget is None else time.monotonic() + plan.budget
     chunks = takewhile(
@@ -129,23 +139,36 @@ def _one_by_one(plan: CampaignPlan, spec: LaneSpec, indices: Iterable[int]) -> I
                     yield from judge.submit((remaining[0],)).result()
                     remaining.popleft()
             except WorkerDied:
-                yield _died(plan, spec, remaining.popleft(), grew=judge.grew())
+                not_judged = _not_judged(grew=judge.grew(), hung=judge.hung())
+                yield _died(plan, spec, remaining.popleft(), not_judged)
 
 
-def _died(plan: CampaignPlan, spec: LaneSpec, index: int, *, grew: bool) -> JudgedScenario:
-    """Returns the result of a scenario on which the worker has died twice. `grew`: because of its memory."""
-    scenario = scenario_at(plan.seed, plan.profile, index)
+def _not_judged(*, grew: bool, hung: str) -> str:
+    """Returns why a worker was ended by the harness itself; "" where it was not. Arguments: as of `Pool`."""
     if grew:
         # Engine and judge share the process: whose memory it was is not known.
-        reason = f"the scenario takes more than {MOST_MEMORY >> 20:,} MiB of memory, and was not judged"
-        outcome = Outcome(scenario=scenario.name, outcome=OutcomeClass.INFRASTRUCTURE_FAILURE, reason=reason)
-        return JudgedScenario(index, outcome, covered(scenario))
+        return f"the scenario takes more than {MOST_MEMORY >> 20:,} MiB of memory, and was not judged"
+    if hung:
+        # The thread that ran the scenario is the last one that is listed; its newest call stands first.
+        stack = hung.rpartition("most recent call first")[2]
+        calls = re.findall(r'File "(.+)", line (\d+) in (\w+)', stack)
+        where = next(
+            (f" in {name} ({file}, line {line})" for file, line, name in calls if name in METHODS), ""
+        )
+        return f"a call did not return{where}, and nothing interrupted it: its process was ended"
+    return ""
+
+
+def _died(plan: CampaignPlan, spec: LaneSpec, index: int, not_judged: str) -> JudgedScenario:
+    """Returns the result of a scenario on which the worker has died twice. `not_judged`: as `_not_judged`."""
+    scenario = _drawn_again(plan, spec, index)
     outcome = Outcome(
         scenario=scenario.name,
         outcome=OutcomeClass.INFRASTRUCTURE_FAILURE,
-        reason="the worker process died on this scenario, twice",
+        reason=not_judged or "the worker process died on this scenario, twice",
+        reproduction=None if spec.engine_tier.built_in else scenario,
     )
-    if not spec.engine_tier.built_in:
+    if not not_judged and not spec.engine_tier.built_in:
         # The harness runs the built-in engine by the same code, so the engine ended the process.
         last = len(scenario.steps) - 1
         tables = scenario.dynamic_tables
@@ -159,3 +182,25 @@ def _died(plan: CampaignPlan, spec: LaneSpec, index: int, *, grew: bool) -> Judg
         reason = f"{finding.check.value}: {ENGINE_DIED}"
         outcome = replace(outcome, outcome=OutcomeClass.PRODUCT_FAILURE, findings=(finding,), reason=reason)
     return JudgedScenario(index, outcome, covered(scenario))
+
+
+def _drawn_again(plan: CampaignPlan, spec: LaneSpec, index: int) -> Scenario:
+    """Returns the scenario on which a worker has died.
+
+    Limits that ask the engine may end the process that draws, so another one draws. If that dies too, a query
+    that was asked is the cause: the scenario is then drawn without asking, with that query.
+    """
+    profile = plan.profile
+    if not spec.adapter or not (limits := find_adapter(spec.adapter).capabilities.limits).asks:
+        return scenario_at(plan.seed, profile, index)
+    with pool_for(spec, 1) as workers:
+        try:
+            return workers.submit(_drawn, plan.seed, profile, index).result()
+        except WorkerDied:
+            unasked = replace(profile, limits=replace(limits, asks=False))
+            return scenario_at(plan.seed, unasked, index)
+
+
+def _drawn(_worker: Worker, seed: int, profile: Profile, index: int) -> Scenario:
+    """Returns a scenario, for a worker process that draws it."""
+    return scenario_at(seed, profile, index)

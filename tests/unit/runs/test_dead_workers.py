@@ -11,8 +11,10 @@ from campaign.lanes.spec import LaneSpec, within_limits
 from campaign.runs.campaign import run_plan
 from campaign.runs.plan import CampaignPlan, JudgedScenario
 from campaign.runs.runner import run
+from generators.coverage import operators
 from generators.profiles import QUICK
 from tests.unit.runs.deadly import DeadlySpec
+from workload.operators import GROUPINGS
 from workload.outcomes.results import ENGINE_DIED, OutcomeClass
 
 pytestmark = pytest.mark.nightly
@@ -77,3 +79,28 @@ def test_a_scenario_that_takes_too_much_memory_is_no_failure_of_the_engine(tmp_p
     assert summary.outcomes["infrastructure_failure"] > 0
     assert summary.outcomes["product_failure"] == 0
     assert all("MiB of memory, and was not judged" in each.outcome.reason for each in summary.failures)
+
+
+def test_a_call_that_nothing_interrupts_costs_its_scenario_and_names_the_call(tmp_path: Path) -> None:
+    """A call in C that holds Python's lock stopped all threads of a worker, for ever."""
+    spec = LaneSpec(tier="adapter:tests.unit.engines.aborting:Hanging")
+    plan = CampaignPlan(seed=2, profile=within_limits(QUICK, spec.tier), scenarios=4, workers=2)
+    summary = run_plan(plan, spec, tmp_path / "run")
+    assert summary.outcomes["infrastructure_failure"] > 0
+    assert summary.outcomes["infrastructure_failure"] + summary.outcomes["passed"] == 4
+    assert all(
+        each.outcome.reason.startswith("a call did not return in refresh (") for each in summary.failures
+    )
+
+
+def test_an_engine_that_dies_of_a_question_has_its_failure_with_the_query(tmp_path: Path) -> None:
+    """The process that reports the failure drew the scenario again, asked the engine, and died."""
+    spec = LaneSpec(tier="adapter:tests.unit.engines.aborting:AbortingWhenAsked")
+    plan = CampaignPlan(seed=2, profile=within_limits(QUICK, spec.tier), scenarios=8, workers=2)
+    summary = run_plan(plan, spec, tmp_path / "run")
+    assert summary.outcomes["product_failure"] > 0
+    assert summary.outcomes["product_failure"] + summary.outcomes["passed"] == 8
+    for failure in summary.failures:
+        assert failure.outcome.reason == f"refresh error: {ENGINE_DIED}"
+        used = [set(operators(table.query)) for table in failure.scenario.definitions]
+        assert any(GROUPINGS & each for each in used)
