@@ -53,11 +53,11 @@ def failure_markdown(
         "Times are logical microseconds. One commit is one transaction.",
         fence(_timeline(scenario, outcome, dialect, of_adapter), "sql"),
         *_breakage(outcome),
-        "## Expected and actual",
-        *(_finding(scenario, outcome, finding) for finding in by_diagnosis(outcome)),
     ]
-    if not outcome.findings and outcome.breakage is None:
-        parts.append("No check failed, so there are no rows to compare.")
+    if outcome.findings or outcome.breakage is None:
+        findings = [_finding(scenario, outcome, finding) for finding in by_diagnosis(outcome)]
+        nothing = ["No check failed, so there are no rows to compare."]
+        parts += ["## Expected and actual", *(findings or nothing)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -10,7 +10,7 @@ from reports.failure_page import failure_markdown
 from reports.json_summary import finding_object
 from reports.run_page import run_page
 from tests.unit.reports import sample
-from workload.outcomes.results import INCREMENTAL_BUG, Outcome, OutcomeClass
+from workload.outcomes.results import INCREMENTAL_BUG, Breakage, Outcome, OutcomeClass
 from workload.schema import Promises
 from workload.sql import Dialect
 
@@ -149,6 +149,13 @@ def test_an_outcome_without_finding_gives_its_reason() -> None:
     text = failure_markdown(sample.SCENARIO, outcome, original=None, replay=REPLAY)
     assert "the outcome is 'infrastructure_failure': the disk is full." in text
     assert "no rows to compare" in text
+    broken = Breakage(step=2, method="commit", statements=("INSERT INTO r VALUES (1)",), traceback="boom")
+    text = failure_markdown(
+        sample.SCENARIO, dataclasses.replace(outcome, breakage=broken), original=None, replay=REPLAY
+    )
+    assert text.endswith("boom\n```\n")
+    assert "## The engine or its adapter broke in commit at step 2" in text
+    assert "## Expected and actual" not in text
 
 
 def test_a_scenario_that_makes_no_sense_is_described_too() -> None:
