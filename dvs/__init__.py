@@ -1,6 +1,6 @@
 """The public face of dvs-harness: what a user imports, and nothing else.
 
-To test an engine: `Adapter`, `Capabilities`, `AdapterConformance`, `assert_delayed_view_semantics`.
+To test an engine: `SqlAdapter` or `Adapter`, `Capabilities`, `assert_delayed_view_semantics`.
 To run campaigns and audits: `run_campaign`, `CampaignOptions`, `run_verdict`, `audit`.
 To judge transaction histories: `read_history`, `history`, `judge`, `CheckOptions`; and `dvs.testing`.
 docs/python.md shows how.
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dvs_model.theory.names import Level, Phenomenon
     from engines.adapter import Adapter, Capabilities, Notes, RefreshFailed, Transaction, Unsupported
     from engines.errors import EngineError
+    from engines.sql_adapter import SqlAdapter
     from engines.values import typed_rows
     from generators.strategies import scenarios
     from workload.limits import Limits, Timestamps
@@ -75,6 +76,7 @@ MODULES = {
     "dvs_model.analysis.verdict": ("Absent", "Present", "Unknown"),
     "engines.adapter": ("Adapter", "Capabilities", "Notes", "RefreshFailed", "Transaction", "Unsupported"),
     "engines.errors": ("EngineError",),
+    "engines.sql_adapter": ("SqlAdapter",),
     "engines.values": ("typed_rows",),
     "generators.strategies": ("scenarios",),
     "workload.limits": ("Limits", "Timestamps"),
@@ -125,6 +127,7 @@ __all__ = [
     "RunVerdict",
     "Scenario",
     "Shown",
+    "SqlAdapter",
     "StoredRow",
     "Table",
     "Timestamps",

@@ -1,8 +1,9 @@
 """Engines under test: one file for each engine, behind one interface (`adapter`) and one driver (`drive`).
 
-Read first `adapter.py` (what an engine must do), `drive.py` (how a scenario becomes a trace) and
-`registry.py` (where scenarios can run, by the names of the command line). The built-in engine is in
-`in_memory.py`, `spark/on_spark.py` and `spark/on_delta.py`; engines that others wrote are in `others`.
+Read first `adapter.py` (what an engine must do; `sql_adapter.py` does most of it by SQL), `drive.py` (how a
+scenario becomes a trace) and `registry.py` (where scenarios can run, by the names of the command line). The
+built-in engine is in `in_memory.py`, `spark/on_spark.py` and `spark/on_delta.py`; engines that others wrote
+are in `others`.
 `campaign.judging.lane` runs scenarios on all of them.
 """
 

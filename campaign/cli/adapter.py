@@ -28,10 +28,10 @@ from __future__ import annotations
 
 import LIBRARY
 
-from dvs import Adapter, Capabilities, Dialect, Limits, RefreshFailed, Unsupported, typed_rows
+from dvs import Capabilities, Dialect, Limits, SqlAdapter
 
 
-class NAME(Adapter):
+class NAME(SqlAdapter):
     """One empty database. It runs as it is, on LIBRARY; put your engine in its place, line by line."""
 
     capabilities = Capabilities(
@@ -39,41 +39,18 @@ class NAME(Adapter):
         # What your engine maintains, and nothing else: the more words, the more is tested.
         limits=Limits.only("filter", "inner join", "group by", "union all"),
     )
+    # In your engine one statement, such as "CREATE MATERIALIZED VIEW {name} AS {query}".
+    creates = ("CREATE TABLE {name} AS SELECT * FROM ({query}) AS q LIMIT 0",)
+    # () where a commit maintains the tables: then the limits get timestamps=Timestamps.COMMIT.
+    refreshes = ("BEGIN", "DELETE FROM {name}", "INSERT INTO {name} {query}", "COMMIT")
+    # What it raises where it refuses a statement. Any other exception means that it broke.
+    errors = (LIBRARY.Error,)
 
     def __init__(self):
         self.db = LIBRARY.connect(":memory:"OPTIONS)
-        self.queries = {}
 
-    def create_table(self, table, sql):
-        self.db.execute(sql)
-
-    def create_dynamic_table(self, table, query):
-        # In your engine one statement, such as CREATE MATERIALIZED VIEW name AS query.
-        try:
-            self.db.execute(f"CREATE TABLE {table.name} AS SELECT * FROM ({query}) AS q LIMIT 0")
-        except LIBRARY.Error as error:
-            raise Unsupported(str(error)) from error
-        self.queries[table.name] = query
-
-    def commit(self, transaction):
-        for statement in ("BEGIN", *transaction.sql, "COMMIT"):
-            self.db.execute(statement)
-
-    def refresh(self, table, timestamp):
-        # Nothing to do where a commit maintains the tables: then the limits get timestamps=Timestamps.COMMIT.
-        try:
-            self.db.execute(f"DELETE FROM {table}")
-            self.db.execute(f"INSERT INTO {table} {self.queries[table]}")
-        except LIBRARY.Error as error:
-            raise RefreshFailed(str(error)) from error
-
-    def rows(self, name, columns):
-        # Makes True of 1, and a date of its text, where the column has that type.
-        return typed_rows(self.db.execute(f"SELECT * FROM {name}").fetchall(), columns)
-
-    def evaluate(self, query, columns):
-        # Your engine's own full computation: it tells a wrong refresh from a difference of dialects.
-        return typed_rows(self.db.execute(query).fetchall(), columns)
+    def run(self, text):
+        return self.db.execute(text).fetchall()
 
     def close(self):
         self.db.close()

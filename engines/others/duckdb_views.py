@@ -10,29 +10,33 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from itertools import count
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import duckdb
 
-from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
+from engines.adapter import Capabilities, RefreshFailed, Transaction
 from engines.errors import shown
 from engines.others.duckdb_databases import Database
+from engines.sql_adapter import SqlAdapter
 from engines.values import cast_items
 from workload.limits import Limits
-from workload.scenario import Definition, DynamicTable, View
-from workload.schema import Column, Table
+from workload.schema import Column
 from workload.sql import Dialect, type_name
 from workload.types import Row
 
 
-class DuckDb(Adapter):
+class DuckDb(SqlAdapter):
     """A database in memory. A refresh computes a table in full."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         dialect=Dialect.DUCKDB, limits=Limits(drops=True, failures=True, rollbacks=True)
     )
+    creates = (
+        'CREATE OR REPLACE VIEW "${name}" AS {query}',
+        'CREATE TABLE {name} AS FROM "${name}" LIMIT 0',
+    )
+    errors = (duckdb.Error,)
 
     def __init__(self) -> None:
         self._database = self._opened()
@@ -40,41 +44,21 @@ class DuckDb(Adapter):
         self._prepared: dict[str, str] = {}
         self._numbers = count()
 
-    def create_table(self, table: Table, sql: str) -> None:
-        """Creates a base table."""
-        self._db.execute(sql)
+    def run(self, text: str) -> Iterable[Sequence[Any]]:
+        """Runs a statement."""
+        return self._db.execute(text).fetchall()
 
-    def create_view(self, name: str, query: str) -> None:
-        """Creates a view. Raises Unsupported."""
-        self._define(f"CREATE VIEW {name} AS {query}")
-
-    def create_dynamic_table(self, table: DynamicTable, query: str) -> None:
-        """Creates a table without contents, and a view of its query. Raises Unsupported."""
-        view = _view(table.name)
-        self._define(
-            f"CREATE OR REPLACE VIEW {view} AS {query}; CREATE TABLE {table.name} AS FROM {view} LIMIT 0"
-        )
-
-    def drop(self, definition: Definition) -> None:
-        """Drops a view or a table."""
-        self._db.execute(f"DROP {'VIEW' if isinstance(definition, View) else 'TABLE'} {definition.name}")
-
-    def commit(self, transaction: Transaction) -> None:
-        """Applies a transaction."""
-        self._db.execute("; ".join(("BEGIN", *transaction.sql, "COMMIT")))
-
-    def roll_back(self, transaction: Transaction) -> None:
-        """Runs a transaction and rolls it back."""
-        self._db.execute("; ".join(("BEGIN", *transaction.sql, "ROLLBACK")))
+    def _transact(self, transaction: Transaction, end: str) -> None:
+        """Runs a transaction, in one call of DuckDB's client."""
+        self.run("; ".join(("BEGIN", *transaction.sql, end)))
 
     def refresh(self, table: str, timestamp: int) -> None:
         """Computes a table in full. Raises RefreshFailed."""
         try:
-            insert = self._as_prepared(f"INSERT INTO {table} FROM {_view(table)}")
+            insert = self._as_prepared(f'INSERT INTO {table} FROM "${table}"')
             self._db.execute(f"BEGIN; DELETE FROM {table}; {insert}; COMMIT")
         except duckdb.Error as error:
-            with suppress(duckdb.Error):
-                self._db.execute("ROLLBACK")
+            self._end_transaction()
             raise RefreshFailed(shown(error)) from error
 
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
@@ -82,12 +66,12 @@ class DuckDb(Adapter):
         found = self._db.execute(self._as_prepared(f"FROM {name}"))
         types = [str(each[1]) for each in found.description]
         rows = found.fetchall()
-        return rows if types == [_shown_type(each) for each in columns] else self._select(name, columns)
+        return rows if types == [_shown_type(each) for each in columns] else self.select(name, columns)
 
     def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns DuckDB's own answer to a query, without its optimizer."""
         self._db.execute("PRAGMA disable_optimizer")
-        return self._select(f"({query})", columns)
+        return super().evaluate(query, columns)
 
     def interrupt(self) -> None:
         """Ends the query under way."""
@@ -109,15 +93,10 @@ class DuckDb(Adapter):
             self._prepared[text] = name
         return f"EXECUTE {name}"
 
-    def _select(self, relation: str, columns: Sequence[Column]) -> list[Row]:
+    def select(self, relation: str, columns: Sequence[Column]) -> Iterable[Row]:
+        """Returns the rows of what may stand in FROM, cast to the types of the columns."""
         items = cast_items(columns, Dialect.DUCKDB)
         return self._db.execute(f"SELECT {items} FROM {relation}").fetchall()
-
-    def _define(self, text: str) -> None:
-        try:
-            self._db.execute(text)
-        except duckdb.Error as error:
-            raise Unsupported(shown(error)) from error
 
 
 class DuckDbFile(DuckDb):
@@ -146,8 +125,3 @@ class DuckDbFile(DuckDb):
 def _shown_type(column: Column) -> str:
     """Returns the type of a column as DuckDB shows it."""
     return re.sub(r"\bINT\b", "INTEGER", type_name(column.type, Dialect.DUCKDB))
-
-
-def _view(table: str) -> str:
-    """Returns the name of the view that holds the query of a table."""
-    return f'"${table}"'

@@ -14,15 +14,15 @@ from functools import cache
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
-from engines.errors import EngineError, shown
+from engines.adapter import Capabilities
+from engines.errors import EngineError
+from engines.sql_adapter import SqlAdapter
 from engines.values import typed_rows
 from servers.mariadb import programs, started
 from servers.own import Server, ServerMissing
 from workload.limits import Limits
 from workload.operators import OPERATORS, Operator
-from workload.scenario import Definition, DynamicTable, View
-from workload.schema import Column, Table
+from workload.schema import Column
 from workload.sql import Dialect
 from workload.types import Row
 
@@ -51,7 +51,7 @@ numbers = itertools.count()
 """Numbers the databases of this process's server."""
 
 
-class MariaDb(Adapter):
+class MariaDb(SqlAdapter):
     """A database of its own on the server of this process. A refresh computes a table in full."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
@@ -73,58 +73,22 @@ class MariaDb(Adapter):
     def __init__(self) -> None:
         self._database = f"dvs{next(numbers)}"
         self._connection = self._connected()
-        self._run(
-            f"CREATE DATABASE {self._database} CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin",
-            f"USE {self._database}",
-        )
-        self._queries: dict[str, str] = {}
+        self.run(f"CREATE DATABASE {self._database} CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin")
+        self.run(f"USE {self._database}")
         self._prepared: set[str] = set()
 
-    def create_table(self, table: Table, sql: str) -> None:
-        """Creates a base table."""
-        self._run(sql)
-
-    def create_view(self, name: str, query: str) -> None:
-        """Creates a view. Raises Unsupported."""
-        self._define(f"CREATE VIEW {name} AS {query}")
-
-    def create_dynamic_table(self, table: DynamicTable, query: str) -> None:
-        """Creates a table without contents. Raises Unsupported."""
-        self._define(f"CREATE TABLE {table.name} AS SELECT * FROM ({query}) AS q LIMIT 0")
-        self._queries[table.name] = query
-
-    def drop(self, definition: Definition) -> None:
-        """Drops a view or a table."""
-        self._run(f"DROP {'VIEW' if isinstance(definition, View) else 'TABLE'} {definition.name}")
-
-    def commit(self, transaction: Transaction) -> None:
-        """Applies a transaction."""
-        self._run("BEGIN", *transaction.sql, "COMMIT")
-
-    def roll_back(self, transaction: Transaction) -> None:
-        """Runs a transaction and rolls it back."""
-        self._run("BEGIN", *transaction.sql, "ROLLBACK")
-
-    def refresh(self, table: str, timestamp: int) -> None:
-        """Computes a table in full. Raises RefreshFailed."""
-        try:
-            self._run(
-                "BEGIN", f"DELETE FROM {table}", f"INSERT INTO {table} {self._queries[table]}", "COMMIT"
-            )
-        except self._error as error:
-            self._run("ROLLBACK")
-            raise RefreshFailed(shown(error)) from error
+    def run(self, text: str) -> Iterable[Sequence[Any]]:
+        """Runs a statement."""
+        with self._connection.cursor() as cursor:
+            cursor.execute(text)
+            return list(cursor.fetchall())
 
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns the rows of a table or view."""
         if name not in self._prepared:
-            self._run(f"PREPARE rows_of_{name} FROM 'SELECT * FROM {name}'")
+            self.run(f"PREPARE rows_of_{name} FROM 'SELECT * FROM {name}'")
             self._prepared.add(name)
-        return typed_rows(self._run(f"EXECUTE rows_of_{name}"), columns)
-
-    def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
-        """Returns MariaDB's own answer to a query."""
-        return typed_rows(self._run(query), columns)
+        return typed_rows(self.run(f"EXECUTE rows_of_{name}"), columns)
 
     def restart(self) -> None:
         """Kills the server and starts it again: it recovers what was committed, as after a crash."""
@@ -133,18 +97,18 @@ class MariaDb(Adapter):
         _server().start()
         self._connection = self._connected()
         self._prepared.clear()
-        self._run(f"USE {self._database}")
+        self.run(f"USE {self._database}")
 
     def close(self) -> None:
         """Drops the database."""
-        self._run(f"DROP DATABASE {self._database}")
+        self.run(f"DROP DATABASE {self._database}")
         self._connection.close()
 
     def _connected(self) -> Any:
         # Imported here: it is an extra.
         import pymysql
 
-        self._error: type[Exception] = pymysql.Error
+        self.errors = (pymysql.Error,)
         parts = urlsplit(_server().address)
         connection = pymysql.connect(
             host=parts.hostname, port=parts.port or 3306, user=parts.username, autocommit=True
@@ -153,19 +117,6 @@ class MariaDb(Adapter):
             for text in SESSION:
                 cursor.execute(text)
         return connection
-
-    def _define(self, text: str) -> None:
-        try:
-            self._run(text)
-        except self._error as error:
-            raise Unsupported(shown(error)) from error
-
-    def _run(self, *texts: str) -> list[tuple[Any, ...]]:
-        """Runs statements; returns the rows of the last one."""
-        with self._connection.cursor() as cursor:
-            for text in texts:
-                cursor.execute(text)
-            return list(cursor.fetchall())
 
 
 @cache

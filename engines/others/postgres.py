@@ -11,20 +11,21 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import psycopg
 
-from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
+from engines.adapter import Capabilities, RefreshFailed, Unsupported
 from engines.errors import EngineError, shown
+from engines.sql_adapter import SqlAdapter
 from engines.values import cast_items
 from servers.own import Server, ServerMissing
 from servers.postgres import programs, started
 from workload import query as ir
 from workload.limits import Limits
 from workload.operators import OPERATORS, Operator
-from workload.scenario import Definition, DynamicTable, View
-from workload.schema import Column, Table
+from workload.scenario import Definition, DynamicTable
+from workload.schema import Column
 from workload.sql import Dialect, column_name
 from workload.types import Kind, Row
 
@@ -82,10 +83,12 @@ numbers = itertools.count()
 """Numbers the schemas of this process's server."""
 
 
-class Postgres(Adapter):
+class Postgres(SqlAdapter):
     """A schema of its own on the server of this process."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(dialect=Dialect.POSTGRES, limits=LIMITS)
+    errors = (psycopg.Error,)
+    kind = "MATERIALIZED VIEW"
 
     @classmethod
     def ready(cls) -> None:
@@ -98,16 +101,13 @@ class Postgres(Adapter):
     def __init__(self) -> None:
         self._schema = f"dvs{next(numbers)}"
         self._connection = self._connected()
-        self._run(f"CREATE SCHEMA {self._schema}")
+        self.run(f"CREATE SCHEMA {self._schema}")
         self._filled: set[str] = set()
 
-    def create_table(self, table: Table, sql: str) -> None:
-        """Creates a base table."""
-        self._run(sql)
-
-    def create_view(self, name: str, query: str) -> None:
-        """Creates a view. Raises Unsupported."""
-        self._define(f"CREATE VIEW {name} AS {query}")
+    def run(self, text: str) -> Iterable[Sequence[Any]]:
+        """Runs a statement."""
+        found = self._connection.execute(text)
+        return found.fetchall() if found.description else ()
 
     def create_dynamic_table(self, table: DynamicTable, query: str) -> None:
         """Creates a materialized view without contents, with a unique index. Raises Unsupported."""
@@ -116,7 +116,7 @@ class Postgres(Adapter):
         except psycopg.Error as error:
             raise Unsupported(shown(error)) from error
         columns = ", ".join(column_name(each.name, Dialect.POSTGRES) for each in found)
-        self._define(
+        self.define(
             f"CREATE MATERIALIZED VIEW {table.name} AS "
             f"SELECT q.*, row_number() OVER (PARTITION BY {columns}) AS {COPY} FROM ({query}) AS q "
             "WITH NO DATA",
@@ -125,36 +125,30 @@ class Postgres(Adapter):
 
     def drop(self, definition: Definition) -> None:
         """Drops a view or materialized view."""
-        kind = "VIEW" if isinstance(definition, View) else "MATERIALIZED VIEW"
-        self._run(f"DROP {kind} {definition.name}")
+        super().drop(definition)
         self._filled.discard(definition.name)
 
-    def commit(self, transaction: Transaction) -> None:
-        """Applies a transaction."""
+    def define(self, *texts: str) -> None:
+        """Runs the statements of a definition, all or none. Raises Unsupported."""
         with self._connection.transaction():
-            self._run(*transaction.sql)
-
-    def roll_back(self, transaction: Transaction) -> None:
-        """Runs a transaction and rolls it back."""
-        with self._connection.transaction(force_rollback=True):
-            self._run(*transaction.sql)
+            super().define(*texts)
 
     def refresh(self, table: str, timestamp: int) -> None:
         """Refreshes a view; from the second time on by its changes. Raises RefreshFailed."""
         concurrently = "CONCURRENTLY" if table in self._filled else ""
         try:
-            self._run(f"REFRESH MATERIALIZED VIEW {concurrently} {table}")
+            self.run(f"REFRESH MATERIALIZED VIEW {concurrently} {table}")
         except psycopg.Error as error:
             raise RefreshFailed(shown(error)) from error
         self._filled.add(table)
 
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns the rows of a table or view, cast to the types of the definition."""
-        return self._select(name, columns, prepare=True)
+        return self._connection.execute(_select(name, columns), prepare=True).fetchall()
 
-    def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
-        """Returns PostgreSQL's own answer to a query."""
-        return self._select(f"({query}) AS q", columns)
+    def select(self, relation: str, columns: Sequence[Column]) -> Iterable[Row]:
+        """Returns the rows of what may stand in FROM, cast to the types of the columns."""
+        return self._connection.execute(_select(relation, columns)).fetchall()
 
     def restart(self) -> None:
         """Kills the server and starts it again: it recovers what was committed, as after a crash."""
@@ -169,7 +163,7 @@ class Postgres(Adapter):
 
     def close(self) -> None:
         """Drops the schema."""
-        self._run(f"DROP SCHEMA {self._schema} CASCADE")
+        self.run(f"DROP SCHEMA {self._schema} CASCADE")
         self._connection.close()
 
     def _connected(self) -> psycopg.Connection:
@@ -178,20 +172,9 @@ class Postgres(Adapter):
             _server().address, autocommit=True, prepare_threshold=NEVER_UNASKED, options=options
         )
 
-    def _define(self, *texts: str) -> None:
-        try:
-            with self._connection.transaction():
-                self._run(*texts)
-        except psycopg.Error as error:
-            raise Unsupported(shown(error)) from error
 
-    def _select(self, relation: str, columns: Sequence[Column], *, prepare: bool = False) -> list[Row]:
-        items = cast_items(columns, Dialect.POSTGRES)
-        return self._connection.execute(f"SELECT {items} FROM {relation}", prepare=prepare).fetchall()
-
-    def _run(self, *texts: str) -> None:
-        for text in texts:
-            self._connection.execute(text)
+def _select(relation: str, columns: Sequence[Column]) -> str:
+    return f"SELECT {cast_items(columns, Dialect.POSTGRES)} FROM {relation}"
 
 
 @cache

@@ -6,15 +6,15 @@ import atexit
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
-from engines.errors import EngineError, shown
+from engines.adapter import Capabilities, Transaction
+from engines.errors import EngineError
 from engines.rows import rows_of
+from engines.sql_adapter import SqlAdapter
 from workload.limits import Limits
 from workload.operators import OPERATORS, Operator
-from workload.scenario import DynamicTable
-from workload.schema import Column, Table
+from workload.schema import Column
 from workload.sql import Dialect
 from workload.types import Row
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DATABASE_NUMBERS = count()
 
 
-class Sail(Adapter):
+class Sail(SqlAdapter):
     """A database of its own on the server of this process. A refresh computes a table in full."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
@@ -36,6 +36,9 @@ class Sail(Adapter):
             stores=lambda value, type_: not (isinstance(value, str) and "'" in value),
         ),
     )
+    # Nothing is made: the query is tried.
+    creates = ("{query}",)
+    refreshes = ("DROP TABLE IF EXISTS {name}", "CREATE TABLE {name} AS {query}")
 
     @classmethod
     def ready(cls) -> None:
@@ -49,51 +52,25 @@ class Sail(Adapter):
     def __init__(self) -> None:
         self._spark = _session()
         self._name = f"dvs{next(DATABASE_NUMBERS)}"
-        self._run(f"CREATE DATABASE {self._name}", f"USE DATABASE {self._name}")
-        self._queries: dict[str, str] = {}
+        self.run(f"CREATE DATABASE {self._name}")
+        self.run(f"USE DATABASE {self._name}")
 
-    def create_table(self, table: Table, sql: str) -> None:
-        """Creates a base table."""
-        self._run(sql)
+    def run(self, text: str) -> Iterable[Sequence[Any]]:
+        """Runs a statement."""
+        return rows_of(self._spark.sql(text))
 
     def create_view(self, name: str, query: str) -> None:
-        """Creates a view. Raises Unsupported."""
-        try:
-            self._run(f"CREATE VIEW {name} AS {query}")
-            self._spark.sql(f"SELECT * FROM {name}").toArrow()
-        except Exception as error:
-            raise Unsupported(shown(error)) from error
-
-    def create_dynamic_table(self, table: DynamicTable, query: str) -> None:
-        """Notes the query. Raises Unsupported."""
-        try:
-            self._spark.sql(query).toArrow()
-        except Exception as error:
-            raise Unsupported(shown(error)) from error
-        self._queries[table.name] = query
+        """Creates a view, and reads it: Sail looks at its query no earlier. Raises Unsupported."""
+        self.define(f"CREATE VIEW {name} AS {query}", f"SELECT * FROM {name}")
 
     def commit(self, transaction: Transaction) -> None:
-        """Applies a transaction."""
-        self._run(*transaction.sql)
+        """Applies the statements of a transaction; Sail has no transactions."""
+        for text in transaction.sql:
+            self.run(text)
 
-    def refresh(self, table: str, timestamp: int) -> None:
-        """Computes a table in full. Raises RefreshFailed."""
-        try:
-            self._run(f"DROP TABLE IF EXISTS {table}", f"CREATE TABLE {table} AS {self._queries[table]}")
-        except Exception as error:
-            raise RefreshFailed(shown(error)) from error
-
-    def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
-        """Returns the rows of a table."""
-        return rows_of(self._spark.sql(f"SELECT * FROM {name}"))
-
-    def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
-        """Returns Sail's own answer to a query."""
-        return rows_of(self._spark.sql(query))
-
-    def _run(self, *texts: str) -> None:
-        for text in texts:
-            self._spark.sql(text).toArrow()
+    def select(self, relation: str, columns: Sequence[Column]) -> Iterable[Row]:
+        """Returns the rows of what may stand in FROM."""
+        return rows_of(self._spark.sql(f"SELECT * FROM {relation}"))
 
 
 @cache

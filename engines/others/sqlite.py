@@ -9,17 +9,16 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from engines.adapter import Adapter, Capabilities, Transaction, Unsupported
-from engines.values import typed_rows
+from engines.adapter import Capabilities, Unsupported
+from engines.sql_adapter import SqlAdapter
 from workload.limits import Limits, Timestamps
 from workload.operators import OPERATORS, Operator
 from workload.query import Named, Query, Select
-from workload.scenario import Definition, DynamicTable, View
-from workload.schema import Column, Table
+from workload.scenario import DynamicTable
+from workload.schema import Table
 from workload.sql import Dialect
-from workload.types import Row
 
 ABSENT = frozenset(
     {
@@ -33,65 +32,22 @@ ABSENT = frozenset(
 )
 
 
-class Sqlite(Adapter):
+class Sqlite(SqlAdapter):
     """A database in a file of its own. A refresh computes a table in full."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         dialect=Dialect.SQLITE,
         limits=Limits(operators=OPERATORS - ABSENT, drops=True, restarts=True, rollbacks=True),
     )
+    errors = (sqlite3.Error,)
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="dvs-sqlite-")
         self._db = self._opened()
-        self._queries: dict[str, str] = {}
-        self._tables: dict[str, Table] = {}
 
-    def create_table(self, table: Table, sql: str) -> None:
-        """Creates a base table."""
-        self._db.execute(sql)
-        self._tables[table.name] = table
-
-    def create_view(self, name: str, query: str) -> None:
-        """Creates a view. Raises Unsupported."""
-        self._define(f"CREATE VIEW {name} AS {query}", f"SELECT * FROM {name} LIMIT 0")
-
-    def create_dynamic_table(self, table: DynamicTable, query: str) -> None:
-        """Creates a table without contents. Raises Unsupported."""
-        self._define(f"CREATE TABLE {table.name} AS SELECT * FROM ({query}) LIMIT 0")
-        self._queries[table.name] = query
-
-    def drop(self, definition: Definition) -> None:
-        """Drops a view or a table."""
-        self._db.execute(f"DROP {'VIEW' if isinstance(definition, View) else 'TABLE'} {definition.name}")
-
-    def commit(self, transaction: Transaction) -> None:
-        """Applies a transaction."""
-        for text in ("BEGIN", *transaction.sql, "COMMIT"):
-            self._db.execute(text)
-
-    def roll_back(self, transaction: Transaction) -> None:
-        """Runs a transaction and rolls it back."""
-        for text in ("BEGIN", *transaction.sql, "ROLLBACK"):
-            self._db.execute(text)
-
-    def refresh(self, table: str, timestamp: int) -> None:
-        """Computes a table in full."""
-        for text in (
-            "BEGIN",
-            f"DELETE FROM {table}",
-            f"INSERT INTO {table} {self._queries[table]}",
-            "COMMIT",
-        ):
-            self._db.execute(text)
-
-    def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
-        """Returns the rows of a table."""
-        return typed_rows(self._db.execute(f"SELECT * FROM {name}"), columns)
-
-    def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
-        """Returns SQLite's own answer to a query."""
-        return typed_rows(self._db.execute(query), columns)
+    def run(self, text: str) -> Iterable[Sequence[Any]]:
+        """Runs a statement."""
+        return self._db.execute(text)
 
     def restart(self) -> None:
         """Opens the file again."""
@@ -114,13 +70,6 @@ class Sqlite(Adapter):
         # No crash of the machine is tested, so nothing waits for the disk.
         database.execute("PRAGMA synchronous = OFF")
         return database
-
-    def _define(self, *texts: str) -> None:
-        try:
-            for text in texts:
-                self._db.execute(text)
-        except sqlite3.Error as error:
-            raise Unsupported(str(error)) from error
 
 
 def no_filter_of_one_table(query: Query) -> str | None:
@@ -147,6 +96,16 @@ class SqliteTriggers(Sqlite):
             gap=no_filter_of_one_table,
         ),
     )
+    refreshes = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tables: dict[str, Table] = {}
+
+    def create_table(self, table: Table, sql: str) -> None:
+        """Creates a base table."""
+        super().create_table(table, sql)
+        self._tables[table.name] = table
 
     def create_dynamic_table(self, table: DynamicTable, query: str) -> None:
         """Creates a table with its contents and its triggers. Raises Unsupported."""
@@ -169,12 +128,10 @@ class SqliteTriggers(Sqlite):
             f"DELETE FROM {name} WHERE rowid IN (SELECT v.rowid FROM {name} AS v, ({over('OLD')}) AS gone "
             f"WHERE {equal} LIMIT 1);"
         )
-        self._define(
+        self.queries[name] = query
+        self.define(
             f"CREATE TABLE {name} AS {query}",
             f"CREATE TRIGGER {name}_i AFTER INSERT ON {base} BEGIN {added} END",
             f"CREATE TRIGGER {name}_d AFTER DELETE ON {base} BEGIN {gone} END",
             f"CREATE TRIGGER {name}_u AFTER UPDATE ON {base} BEGIN {gone} {added} END",
         )
-
-    def refresh(self, table: str, timestamp: int) -> None:
-        """Does nothing: the triggers have kept the table."""

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from engines.adapter import Adapter, Capabilities, RefreshFailed, Transaction, Unsupported
+from engines.adapter import Capabilities, RefreshFailed, Transaction
 from engines.errors import EngineError
-from engines.values import typed_rows
+from engines.sql_adapter import SqlAdapter
 from workload.limits import Limits, Timestamps
-from workload.scenario import DynamicTable
-from workload.schema import Column, Table
+from workload.schema import Table
 from workload.sql import Dialect
-from workload.types import Kind, Row
+from workload.types import Kind
 
 LIMITS = Limits.only(
     *("inner join", "distinct", "union", "union all", "group by", "aggregates without group by", "filter"),
@@ -29,10 +28,12 @@ LIMITS = Limits.only(
 )
 
 
-class Turso(Adapter):
+class Turso(SqlAdapter):
     """A database in a file of its own."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(dialect=Dialect.SQLITE, limits=LIMITS)
+    creates = ("CREATE MATERIALIZED VIEW {name} AS {query}",)
+    refreshes = ()
 
     @classmethod
     def ready(cls) -> None:
@@ -52,42 +53,22 @@ class Turso(Adapter):
 
     def create_table(self, table: Table, sql: str) -> None:
         """Creates a base table."""
-        self._run(sql)
+        super().create_table(table, sql)
         self._plain.cursor().execute(sql)
 
-    def create_dynamic_table(self, table: DynamicTable, query: str) -> None:
-        """Creates a materialized view with its contents. Raises Unsupported."""
-        try:
-            self._run(f"CREATE MATERIALIZED VIEW {table.name} AS {query}")
-        except Exception as error:
-            raise Unsupported(str(error)) from error
-
-    def commit(self, transaction: Transaction) -> None:
-        """Applies a transaction, which maintains the views. Raises RefreshFailed if these make it fail."""
-        self._transact(transaction, "COMMIT")
-
-    def roll_back(self, transaction: Transaction) -> None:
-        """Runs a transaction and rolls it back. Raises RefreshFailed as `commit` does."""
-        self._transact(transaction, "ROLLBACK")
+    def run(self, text: str) -> Iterable[Sequence[Any]]:
+        """Runs a statement."""
+        rows: list[Sequence[Any]] = self._database.cursor().execute(text).fetchall()
+        return rows
 
     def _transact(self, transaction: Transaction, end: str) -> None:
+        """Runs a transaction, which maintains the views. Raises RefreshFailed if these make it fail."""
         for text in ("BEGIN", *transaction.sql, end):
             self._plain.cursor().execute(text)
         try:
-            for text in ("BEGIN", *transaction.sql, end):
-                self._run(text)
+            super()._transact(transaction, end)
         except Exception as error:
-            # Some errors have ended the transaction already; then Turso refuses the ROLLBACK.
-            with suppress(Exception):
-                self._run("ROLLBACK")
             raise RefreshFailed(str(error)) from error
-
-    def refresh(self, table: str, timestamp: int) -> None:
-        """Does nothing: the commit has maintained the table already."""
-
-    def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
-        """Returns the rows of a table or a view."""
-        return self._select(f"SELECT * FROM {name}", columns)
 
     def restart(self) -> None:
         """Opens the file again. Raises RefreshFailed."""
@@ -103,17 +84,7 @@ class Turso(Adapter):
             self._database.close()
         self._folder.cleanup()
 
-    def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
-        """Returns Turso's own answer to a query, without a view."""
-        return self._select(query, columns)
-
     def _opened(self) -> Any:
         import turso
 
         return turso.connect(f"{self._folder.name}/db", experimental_features="views", isolation_level=None)
-
-    def _select(self, text: str, columns: Sequence[Column]) -> list[Row]:
-        return typed_rows(self._run(text).fetchall(), columns)
-
-    def _run(self, text: str) -> Any:
-        return self._database.cursor().execute(text)

@@ -37,9 +37,10 @@ def test_the_beginning_of_an_adapter_keeps_the_contract(engine: str, tmp_path: P
     if engine == "sqlite-like":
         module = tmp_path / "my_engine.py"
         refusing = module.read_text().replace(
-            "        try:",
-            "        if 'JOIN' in query:\n            raise Unsupported('no joins yet')\n        try:",
-            1,
+            "        return",
+            "        if text.startswith('CREATE TABLE') and 'JOIN' in text:\n"
+            "            raise sqlite3.OperationalError('no joins yet')\n"
+            "        return",
         )
         module.write_text(refusing)
         checked = dvs("check", "my_engine:MyEngine", "--scenarios", "30", folder=tmp_path)
@@ -47,7 +48,7 @@ def test_the_beginning_of_an_adapter_keeps_the_contract(engine: str, tmp_path: P
         assert "inner join" in checked.stdout
         assert "suggested: operators without 'inner join'" in checked.stdout
 
-        module.write_text(module.read_text().replace('f"DELETE FROM {table}"', '"SELECT 1"'))
+        module.write_text(module.read_text().replace('"DELETE FROM {name}"', '"SELECT 1"'))
         checked = dvs("check", "my_engine:MyEngine", "--scenarios", "30", folder=tmp_path)
         assert "failed: random scenarios pass: quick-7-" in checked.stdout
         command = "  dvs fuzz --tier adapter:my_engine:MyEngine --profile"
