@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, ClassVar
-from unittest.mock import Mock
 
 import pytest
 
@@ -107,16 +103,3 @@ def test_definitions_are_dropped_as_the_engine_calls_them() -> None:
     mine.drop(View("w", FROM_R))
     mine.drop(D)
     assert mine.run("SELECT name FROM sqlite_master") == [("r",)]
-
-
-def test_the_adapter_of_the_docs_is_one() -> None:
-    text = Path("docs/adapters.md").read_text(encoding="utf-8")
-    found = re.search(r"<!-- sql -->\n```python\n(.*?)```", text, re.DOTALL)
-    assert found is not None
-    database = Mock()
-    names: dict[str, Any] = {"mine": SimpleNamespace(connect=lambda _: database)}
-    exec(found[1], names)  # noqa: S102  # the text of our own docs
-    documented: SqlAdapter = names["Mine"]()
-    documented.create_dynamic_table(D, "SELECT 1")
-    documented.refresh("d", 1)
-    database.execute.assert_called_once_with("CREATE MATERIALIZED VIEW d AS SELECT 1")
