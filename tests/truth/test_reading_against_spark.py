@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 from pyspark.sql import SparkSession
@@ -15,6 +16,7 @@ from dynamic_tables.reading.text.parse import parse_query
 from dynamic_tables.reading.text.spark_text import SparkText
 from dynamic_tables.store.names.catalog import parse_type
 from dynamic_tables.store.names.relations import Workspace
+from dynamic_tables.store.names.texts import type_of
 from dynamic_tables.store.names.witness import misread
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
@@ -34,6 +36,7 @@ WORLD: dict[str, Definition] = {
         table("keys_of_s", "a INT"),
         table("n", "a INT, x ARRAY<INT>, w ARRAY<STRING>, b STRING, z ARRAY<STRUCT<`p`:INT,`q`:STRING>>"),
         table("m", "a INT, m MAP<STRING,INT>"),
+        table("e", "a INT, ts TIMESTAMP, nt TIMESTAMP_NTZ, d DATE"),
         table("rates", "a INT, p DECIMAL(4,4), q DECIMAL(3,2), w DECIMAL(9,0)"),
     )
 }
@@ -306,6 +309,20 @@ SELECT h, COUNT(DISTINCT a, c) FILTER (WHERE a > 1) AS n, COUNT(DISTINCT c, 1) A
 """.strip().splitlines()
 
 
+WINDOWS_OF_TIME = """
+SELECT window.start, window.end AS until, a, COUNT(*) AS n FROM e GROUP BY window(ts, '10 minutes'), a
+SELECT window.start, COUNT(*) FROM e GROUP BY window(ts, '1 hour', '25 minutes') HAVING window.end > '2000'
+SELECT Window.Start AS s, SUM(a) AS a FROM e WHERE a > 0 GROUP BY window(e.ts, '7 days', '7 days', '3 hours')
+SELECT window(nt, 60000000) AS w, COUNT(*) AS n FROM e GROUP BY window(nt, 60000000)
+SELECT window(nt, '1 hour 30 minutes').end AS w, COUNT(*) AS n FROM e GROUP BY window(nt, '1 hour 30 minutes')
+SELECT window, MIN(a) AS a FROM e GROUP BY window(d, '1 week')
+SELECT window(d, '3 days', '2 days') AS w, COUNT(*) AS n FROM e GROUP BY 1
+SELECT window(ts, '1 day') AS w, COUNT(*) AS n FROM e GROUP BY w
+SELECT a, window(ts, '1 second') AS w FROM e
+SELECT s, MAX(h) AS h FROM (SELECT h, window(ts, '1 day').start AS s FROM e JOIN u USING (a)) GROUP BY s
+""".strip().splitlines()
+
+
 @contextmanager
 def as_other_databases_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The parser of sqlglot, where `=` binds less tightly than `<`, and BETWEEN tighter than both."""
@@ -320,6 +337,11 @@ def as_other_databases_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_text_is_read_as_spark_reads_it(spark: SparkSession, text: str) -> None:
     assert misread(Workspace(spark), text, bind_query(text, WORLD), WORLD) == ""
+
+
+@pytest.mark.parametrize("text", WINDOWS_OF_TIME)
+def test_a_window_of_time_is_that_of_spark(spark: SparkSession, text: str) -> None:
+    assert misread(Workspace(spark), text, bind_query(text, WORLD, partial(type_of, spark)), WORLD) == ""
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from dynamic_tables.errors import DefinitionError
 from dynamic_tables.reading.text.idle_limits import drop_idle_limits
 from dynamic_tables.reading.text.plain_forms import write_having_for_exists, write_plain_forms
 from dynamic_tables.reading.text.spark_text import SparkText
+from dynamic_tables.reading.text.time_windows import write_time_windows
 
 NON_DETERMINISTIC = frozenset(
     "aes_encrypt rand randn random uuid shuffle current_time current_timezone current_user user "
@@ -90,6 +91,7 @@ def parse_query(text: str) -> exp.Query:
     drop_idle_limits(statements[0])
     write_plain_forms(statements[0])
     write_having_for_exists(statements[0])
+    write_time_windows(statements[0])
     for block in statements[0].find_all(exp.Select):
         # A hint changes how Spark computes a query, and not its result. In the tree it would look like a use
         # of tables, by their aliases.

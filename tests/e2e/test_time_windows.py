@@ -1,0 +1,64 @@
+"""`window(ts, '10 minutes')`: incremental, and what Spark gives for the text, after each round of statements.
+
+In memory, where Spark runs the same plans as on Delta.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from pyspark.sql import SparkSession
+
+from dynamic_tables.store.port import Action
+from tests.views import view_rows
+from tests.written_in_memory import written_in_memory
+
+pytestmark = [pytest.mark.nightly, pytest.mark.spark]
+
+TEXTS = (
+    "SELECT window.start, window.end, k, COUNT(*) AS n, SUM(v) AS s FROM e GROUP BY window(ts, '1 day'), k",
+    "SELECT window(nt, '1 hour', '20 minutes') AS w, MAX(v) AS m, COUNT(DISTINCT k) AS d FROM e "
+    "GROUP BY 1 HAVING COUNT(*) > 1",
+    "SELECT id, window(ts, '1 day').start AS day FROM e WHERE v > 1",
+    # The two best of each hour.
+    "SELECT s, k, v FROM (SELECT window.start AS s, k, SUM(v) AS v FROM e GROUP BY window(ts, '1 hour'), k) "
+    "QUALIFY ROW_NUMBER() OVER (PARTITION BY s ORDER BY v DESC, k) <= 2",
+    "SELECT a.start AS s, a.n, b.m "
+    "FROM (SELECT window.start, COUNT(*) AS n FROM e GROUP BY window(ts, '1 hour')) a LEFT JOIN "
+    "(SELECT window.start, MAX(v) AS m FROM e WHERE k = 'a' GROUP BY window(ts, '1 hour')) b USING (start)",
+)
+FIRST = (
+    "INSERT INTO e SELECT CAST(id AS INT), substr('abc', 1 + id % 3, 1), CAST(id % 7 AS INT), "
+    "timestamp_seconds(1700000000 + id * 397), CAST(timestamp_seconds(1700000000 + id * 211) AS TIMESTAMP) "
+    "FROM RANGE(60)",
+    # Rows without a time, and before 1970, where a remainder may be negative.
+    "INSERT INTO e VALUES (900, 'a', 5, NULL, NULL), (901, 'b', 9, TIMESTAMP'1969-12-31 23:55:00.000001', "
+    "TIMESTAMP_NTZ'1969-12-31 23:55:00')",
+)
+ROUNDS = (
+    (
+        "UPDATE e SET ts = ts + INTERVAL 10 MINUTES, nt = NULL WHERE id % 11 = 3",
+        "DELETE FROM e WHERE id % 7 = 1",
+    ),
+    ("UPDATE e SET v = v + 1, k = 'a', ts = nt WHERE id < 20", "DELETE FROM e WHERE ts IS NULL"),
+)
+
+
+def test_windows_of_time_are_maintained(spark: SparkSession) -> None:
+    with written_in_memory(spark) as account:
+        columns = {"id": "INT", "k": "STRING", "v": "INT", "ts": "TIMESTAMP", "nt": "TIMESTAMP_NTZ"}
+        account.create_base_table("e", columns)
+        account.execute(*FIRST)
+        for number, text in enumerate(TEXTS):
+            table = account.create_dynamic_table(f"d{number}", text)
+            assert table.incremental, (text, table.reason)
+        for statements in ROUNDS:
+            account.execute(*statements)
+            view_rows(account, "e")
+            for number, text in enumerate(TEXTS):
+                assert account.refresh(f"d{number}")[-1].action is Action.INCREMENTAL
+                found, due = account.read(f"d{number}"), account.read("e").sparkSession.sql(text)
+                assert found.columns == due.columns
+                assert Counter(found.collect()) == Counter(due.collect()), text
+                assert found.count() > 1
