@@ -11,6 +11,7 @@ from dynamic_tables.plan import types
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
 from dynamic_tables.plan.functions import CAST, CASTS, FUNCTIONS
 from dynamic_tables.plan.nested_types import array_type
+from dynamic_tables.reading.text.parse import parts
 from dynamic_tables.reading.text.spark_text import SparkText
 from dynamic_tables.reading.values.literals import beside_dates, beside_decimal, folded, parsed, suffixed
 
@@ -53,7 +54,14 @@ COMPARISONS = frozenset(
 
 
 def to_type(node: exp.DataType) -> types.Type:
-    """Returns the type of a CAST. Raises DefinitionError for a type that dynamic tables do not hold."""
+    """Returns the type of a CAST.
+
+    Raises DefinitionError: for a type that dynamic tables do not hold. Raises UnsupportedError: for one with
+    more than its name and parameters, such as a collation, by which texts that differ are equal.
+    """
+    for part in parts(node):
+        if part not in ("this", "expressions", "nested"):
+            raise UnsupportedError(f"CAST to {node.sql(SparkText)}", "no rule for such a type yet")
     name = node.this.name if isinstance(node.this, exp.DType) else str(node.this)
     if name == "DECIMAL":
         digits = [int(param.this.name) for param in node.expressions]
