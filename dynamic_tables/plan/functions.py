@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from dynamic_tables.plan.nested_types import array_type
 from dynamic_tables.plan.types import (
+    BIGINT,
     BOOLEAN,
     DATE,
     DOUBLE,
@@ -21,6 +22,7 @@ from dynamic_tables.plan.types import (
     NUMERIC,
     STRING,
     TEMPORAL,
+    TIMESTAMP,
     Kind,
     Type,
     adjusted,
@@ -121,6 +123,16 @@ def _split(types: tuple[Type, ...]) -> Type | None:
     return array_type(STRING) if types == (STRING, STRING) else None
 
 
+def _window_end(types: tuple[Type, ...]) -> Type | None:
+    """Returns the type of the ends of a window: that of the timestamp, and TIMESTAMP for a date."""
+    if types[1:] != (BIGINT, BIGINT, BIGINT) or types[0].kind not in TEMPORAL:
+        return None
+    return TIMESTAMP if types[0] == DATE else types[0]
+
+
+WINDOW_END = "end of a window"
+"""The function of the ends of windows of time; a text has no name for it."""
+
 FUNCTIONS: Mapping[str, Function] = {
     "+": Function(_arithmetic(_sum_width), "({0} + {1})", "CAST({0} + {1} AS {type})"),
     "-": Function(_arithmetic(_sum_width), "({0} - {1})", "CAST({0} - {1} AS {type})"),
@@ -156,6 +168,14 @@ FUNCTIONS: Mapping[str, Function] = {
     "rlike": Function(_fixed(BOOLEAN, STRING, STRING), "({0} RLIKE {1})", "regexp_matches({0}, {1})"),
     "date_add": Function(_fixed(DATE, DATE, INT), "date_add({0}, {1})", "CAST({0} + {1} AS DATE)"),
     "datediff": Function(_fixed(INT, DATE, DATE), "datediff({0}, {1})", "CAST({0} - {1} AS INTEGER)"),
+    # How far a timestamp lies behind the last beginning of a window, of {1} microseconds since 1970 and each
+    # {2} after it, and {3} more, is taken off it. The session's time zone is UTC.
+    WINDOW_END: Function(
+        _window_end,
+        "({0} - make_dt_interval(0, 0, 0, "
+        "CAST(pmod(unix_micros(CAST({0} AS TIMESTAMP)) - {1}, {2}) + {3} AS DECIMAL(18, 0)) / 1000000))",
+        "({0} - to_microseconds(((epoch_us(CAST({0} AS TIMESTAMP)) - {1}) % {2} + {2}) % {2} + {3}))",
+    ),
     "array": Function(_array, "array({args})", "CAST([{args}] AS {type})"),
     # Only separators of `bind_expression.SEPARATORS`, which are no signs of a regular expression.
     "split": Function(_split, "split({0}, {1})", "string_split({0}, {1})"),

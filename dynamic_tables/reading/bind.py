@@ -53,6 +53,7 @@ from dynamic_tables.reading.text.parse import (
     parse_query,
 )
 from dynamic_tables.reading.text.relations import Relations, StoredRelation, View
+from dynamic_tables.reading.text.time_windows import refuse_time_windows
 from dynamic_tables.reading.values.bind_expression import ExpressionBinder
 from dynamic_tables.reading.values.passed import TypeOf
 from dynamic_tables.reading.values.refusals import join_kind, refuse_clauses, refuse_parts
@@ -75,6 +76,7 @@ def bind_query(query: str, relations: Relations, type_of: TypeOf | None = None) 
     """
     tree = _tree(query)
     ensure_deterministic(tree)
+    refuse_time_windows(tree)
     names_given = Names(type_of)
     try:
         bound = QueryBinder(relations, names_given).query(tree, {})

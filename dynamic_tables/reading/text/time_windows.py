@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from sqlglot import exp
 
+from dynamic_tables.errors import UnsupportedError
 from dynamic_tables.reading.text.spark_text import SparkText
 
 START, END = "window start", "window end"
@@ -51,6 +53,18 @@ def write_time_windows(tree: exp.Expr) -> None:
                 _rewrite(block, time, length, slide, first)
 
 
+def refuse_time_windows(tree: exp.Expr) -> None:
+    """Raises UnsupportedError for a window of time in a form that `write_time_windows` has left.
+
+    Not later, where `window.start` would be an unknown column, as of a query that Spark refuses too.
+    """
+    for node in tree.find_all(exp.Anonymous):
+        name = str(node.this).lower()
+        if name in ("window", "session_window", "window_time"):
+            reason = "windows of fixed lengths are maintained, in a plain GROUP BY"
+            raise UnsupportedError(f"function {name}", reason)
+
+
 def _is_window(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and str(node.this).lower() == "window" and bool(node.expressions)
 
@@ -80,7 +94,7 @@ def _microseconds(duration: exp.Expr) -> int | None:
 def _rewrite(block: exp.Select, time: exp.Expr, length: int, slide: int, first: int) -> None:
     """Gives a block the LATERAL VIEW, and its columns in the place of the window."""
     start, end = (exp.column(name, quoted=True) for name in (START, END))
-    struct = exp.func("named_struct", exp.Literal.string("start"), start, exp.Literal.string("end"), end)
+    struct = _struct(start, end)
     group = block.args.get("group")
     if group is not None:
         keys = [each for key in group.expressions for each in _keys(block, key, (start, end))]
@@ -95,6 +109,17 @@ def _rewrite(block: exp.Select, time: exp.Expr, length: int, slide: int, first: 
     block.where(exp.Not(this=exp.Is(this=time.copy(), expression=exp.null())), copy=False)
     if slide < length:
         block.where(exp.LT(this=time.copy(), expression=end.copy()), copy=False)
+
+
+def _struct(start: exp.Expr, end: exp.Expr) -> exp.Struct:
+    """Returns the struct that Spark makes of a window."""
+    ends = {"start": start, "end": end}
+    return exp.Struct(
+        expressions=[
+            exp.PropertyEQ(this=exp.to_identifier(name), expression=value.copy())
+            for name, value in ends.items()
+        ]
+    )
 
 
 def _keys(block: exp.Select, key: exp.Expr, columns: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
@@ -133,25 +158,21 @@ def _replaced(node: exp.Expr, start: exp.Expr, end: exp.Expr, struct: exp.Expr) 
             return None
 
 
-TIME = "$time"
-"""The name that stands for the timestamp in the text of a LATERAL VIEW."""
+class WindowEnd(exp.Expression, exp.Func):
+    """An end of a window of `this`: numbers of microseconds, as `plan.functions.WINDOW_END` has them."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": True}
+    _sql_names: ClassVar[list[str]] = ["WINDOW_END"]
 
 
 def _view(time: exp.Expr, length: int, slide: int, first: int) -> exp.Expr:
     """Returns the LATERAL VIEW with the windows of a row."""
-    since = f"pmod(unix_micros(CAST(`{TIME}` AS TIMESTAMP)) - {first}, {slide})"
-    structs = []
-    for back in range(0, length, slide):
-        start, end = (
-            f"`{TIME}` - make_dt_interval(0, 0, 0, CAST({since} + {ago} AS DECIMAL(18,0)) / 1000000)"
-            for ago in (back, back - length)
-        )
-        structs.append(f"named_struct('start', {start}, 'end', {end})")
-    view = f"LATERAL VIEW inline(array({', '.join(structs)})) `$window` AS `{START}`, `{END}`"
-    (parsed,) = SparkText().parse(f"SELECT 1 FROM r {view}")
-    assert isinstance(parsed, exp.Select)
-    lateral: exp.Expr = parsed.args["laterals"][0]
-    for node in list(lateral.find_all(exp.Column)):
-        if node.name == TIME:
-            node.replace(time.copy())
-    return lateral
+
+    def end(ago: int) -> exp.Expr:
+        numbers = [exp.Literal(this=str(each), is_string=False) for each in (first, slide, ago)]
+        return WindowEnd(this=time.copy(), expressions=numbers)
+
+    structs = [_struct(end(back), end(back - length)) for back in range(0, length, slide)]
+    names = [exp.to_identifier(name, quoted=True) for name in (START, END)]
+    alias = exp.TableAlias(this=exp.to_identifier("$window", quoted=True), columns=names)
+    return exp.Lateral(this=exp.Inline(this=exp.Array(expressions=structs)), view=True, alias=alias)

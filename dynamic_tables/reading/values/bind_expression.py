@@ -17,10 +17,11 @@ from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, boolean, text
-from dynamic_tables.plan.functions import CASE, GROUPING, IN, STRUCT, case_type
+from dynamic_tables.plan.functions import CASE, GROUPING, IN, STRUCT, WINDOW_END, case_type
 from dynamic_tables.plan.nested_types import struct_type
-from dynamic_tables.plan.types import BIGINT, BOOLEAN, DATE, INT, TINYINT, Type, common, common_of
+from dynamic_tables.plan.types import BIGINT, BOOLEAN, DATE, INT, TEMPORAL, TINYINT, Type, common, common_of
 from dynamic_tables.reading.text.parse import function_name, parts
+from dynamic_tables.reading.text.time_windows import WindowEnd
 from dynamic_tables.reading.values.aggregate_forms import bound_form, is_form
 from dynamic_tables.reading.values.aggregates import aggregate_of
 from dynamic_tables.reading.values.bind_time import bound_time, is_time, shifted
@@ -424,6 +425,15 @@ def _split(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     return binder.apply("split", node.this, separator)
 
 
+def _window_end(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Returns an end of a window of time."""
+    numbers = (Lit(int(str(each.name)), BIGINT) for each in node.expressions)
+    time = binder.bind(node.this)
+    if time.type.kind not in TEMPORAL:
+        raise DefinitionError(f"window takes a TIMESTAMP, TIMESTAMP_NTZ or DATE, not {time.type}")
+    return call(WINDOW_END, time, *numbers)
+
+
 def _null(_: ExpressionBinder, node: exp.Expr) -> Expr:
     raise UnsupportedError("untyped NULL", "write CAST(NULL AS type)")
 
@@ -462,6 +472,7 @@ SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] =
     exp.Array: _array,
     exp.Struct: _struct,
     exp.RegexpSplit: _split,
+    WindowEnd: _window_end,
     exp.Substring: _substring,
     exp.Replace: _replace,
     exp.TsOrDsAdd: _date_add,
