@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dynamic_tables.definition import (
@@ -22,13 +22,10 @@ from dynamic_tables.plan.nodes import BoundQuery, Mark, SemiJoin, SetOperation, 
 from dynamic_tables.plan.rewrites.incomparable import NO_MAPS, NO_VARIANTS, incomparable
 from dynamic_tables.plan.types import VARIANT, Type
 from dynamic_tables.reading.text.current_time import ensure_no_time_columns
-from dynamic_tables.reading.text.parse import called_names, words_of
+from dynamic_tables.reading.text.parse import words_of
 from dynamic_tables.reading.text.text import TextQuery, read_text
 from dynamic_tables.store.port import Store, TextAnalyzer
 from dynamic_tables.ties import ensure_no_ties
-
-TIME_WINDOWS = frozenset({"window", "session_window", "window_time"})
-"""Functions of GROUP BY that put a row into several groups, or into one that other rows decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +91,6 @@ def read_query(
             analyzer.columns_of_text(query, text.names)
         except DefinitionError:
             raise error from None
-        if any(called_names(each) & TIME_WINDOWS for each in text.texts):
-            return ReadQuery(text, UnsupportedError("time windows"))
         return ReadQuery(text, UnsupportedError("an expression that only Spark can type", str(error)))
     sources = [relations[source] for source in bound.sources]
     reasons = (
@@ -191,9 +186,7 @@ def define(
     reason = "" if unsupported is None else str(unsupported)
     incremental = unsupported is None and mode is not RefreshMode.FULL
     columns = _columns(query, read, analyzer, incremental=incremental)
-    for column, _ in columns:
-        if column.startswith("$"):
-            raise DefinitionError(f"column {column} of {name}: names with a leading $ are the engine's")
+    _ensure_names(name, [column for column, _ in columns])
     sources = read.text.sources if read.bound is None else read.bound.sources
     table = DynamicTable(
         name=name,
@@ -212,6 +205,17 @@ def define(
     )
     _check_frozen(table, definitions, rules, analyzer)
     return table, read.bound if incremental or analyzer is None else None
+
+
+def _ensure_names(table: str, names: Sequence[str]) -> None:
+    """Raises DefinitionError for names of columns that a table cannot have, in the words of the query."""
+    taken: set[str] = set()
+    for name in names:
+        if name.startswith("$"):
+            raise DefinitionError(f"column {name} of {table}: names with a leading $ are the engine's")
+        if name.lower() in taken:
+            raise DefinitionError(f"two output columns are named {name}; give one of them an alias")
+        taken.add(name.lower())
 
 
 def _undecided_rows(

@@ -724,3 +724,18 @@ def test_what_is_altered_while_new_columns_are_written_stays(
     properties = shop.spark.sql(f"SHOW TBLPROPERTIES delta.`{shop.path}/g`").collect()
     assert ("my.note", "kept") in [tuple(each) for each in properties]
     assert shop.rows() == [("a", 2)]
+
+
+@pytest.mark.parametrize(
+    ("query", "mode", "error"),
+    [
+        ("SELECT r.*, s.* FROM r JOIN r AS s USING (k)", "AUTO", "two output columns are named k"),
+        ("SELECT r.*, s.* FROM r JOIN r AS s USING (k)", "FULL", "two output columns are named k"),
+        ("SELECT k AS `a b` FROM r", "AUTO", "no column of a Delta table is named 'a b', because of ' '"),
+    ],
+)
+def test_a_name_that_no_table_can_have_is_named(shop: Shop, query: str, mode: str, error: str) -> None:
+    """Spark's own error named the table twice, and not the column."""
+    shop.filled()
+    with pytest.raises(DefinitionError, match=f"^{error}"):
+        shop.account.create_dynamic_table("w", query, refresh_mode=mode)

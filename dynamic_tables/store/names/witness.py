@@ -51,7 +51,7 @@ VALUES: Mapping[Kind, Sequence[str]] = {
     Kind.FLOAT: ("1", "0.5", "NULL", "0", "-1", "2", "0.5", "0.25"),
     Kind.DOUBLE: ("1", "0.5", "NULL", "0", "-1", "2", "0.5", "0.25"),
     Kind.BOOLEAN: ("TRUE", "FALSE", "NULL"),
-    Kind.STRING: ("'a'", "'b'", "NULL", "''", "'1'", "'aB'", "'a'", "' x%'"),
+    Kind.STRING: ("'a'", "'b'", "NULL", "''", "'1'", "'aB'", "'a'", "'A'", "'a '", "' x%'"),
     Kind.BINARY: ("X'61'", "X''", "NULL", "X'00FF'", "X'61'"),
     Kind.DATE: ("DATE '2024-01-31'", "DATE '2024-02-29'", "NULL", "DATE '1999-12-31'", "DATE '2024-01-31'"),
     Kind.TIMESTAMP_NTZ: (
