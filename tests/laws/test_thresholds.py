@@ -32,6 +32,7 @@ CROSSED: Mapping[str, str] = {
     "reading/bind.py MAX_SCANS": f"{REFUSED}::test_ctes_that_double_at_every_step_do_not_fill_the_memory",
     "reading/blocks/constant_rows.py MOST_ROWS": f"{REFUSED}::{NAMED}",
     "plan/rewrites/grouping_sets.py MOST_SETS": f"{REFUSED}::{NAMED}",
+    "reading/text/time_windows.py MOST_WINDOWS": f"{REFUSED}::{NAMED}",
     "plan/rewrites/looked_up.py MOST_LISTED": (
         "tests/laws/test_looked_up.py::test_many_keys_are_bounds_and_no_key_is_no_row"
     ),

@@ -61,6 +61,11 @@ QUERIES = {
         "function window",
         FIXED_WINDOWS,
     ),
+    # A row would be in 61 windows.
+    "SELECT window.start, COUNT(*) AS n FROM r GROUP BY window(d, '61 minutes', '1 minute')": (
+        "function window",
+        FIXED_WINDOWS,
+    ),
     "SELECT window.start, COUNT(*) AS n FROM r GROUP BY window(d, concat('1', ' hour'))": (
         "function window",
         FIXED_WINDOWS,
