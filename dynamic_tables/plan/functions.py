@@ -161,7 +161,12 @@ FUNCTIONS: Mapping[str, Function] = {
     "lower": Function(_fixed(STRING, STRING), "lower({0})"),
     "trim": Function(_fixed(STRING, STRING), "trim({0})", "trim({0}, ' ')"),
     "length": Function(_fixed(INT, STRING), "length({0})", "CAST(length({0}) AS INTEGER)"),
-    "substring": Function(_fixed(STRING, STRING, INT, INT), "substring({0}, {1}, {2})"),
+    "substring": Function(
+        _fixed(STRING, STRING, INT, INT),
+        "substring({0}, {1}, {2})",
+        # In Spark place 0 is the first character, and less than no length is none.
+        "substring({0}, CASE WHEN {1} = 0 THEN 1 ELSE {1} END, CASE WHEN {2} < 0 THEN 0 ELSE {2} END)",
+    ),
     "replace": Function(_fixed(STRING, STRING, STRING, STRING), "replace({0}, {1}, {2})"),
     "like": Function(_fixed(BOOLEAN, STRING, STRING, STRING), "({0} LIKE {1} ESCAPE {2})"),
     # Other patterns than those of `bind_expression.PORTABLE` are left to Spark.
