@@ -15,6 +15,7 @@ from sqlglot import exp, jsonpath
 from sqlglot.errors import SqlglotError
 
 from generators.given.documents import Path
+from given.dialect import SparkInDuckDb
 from workload.errors import WorkloadError
 from workload.types import STRING, SqlType, parse_type
 
@@ -96,8 +97,8 @@ def for_duckdb(expr: exp.Expr) -> exp.Expr:
             return exp.Join(this=for_duckdb(expr.this), side="LEFT", on=exp.true())
         case exp.Lateral() if _explodes(expr):
             # In parentheses: the arrow of a path would begin a lambda.
-            array = exp.paren(expr.this.expressions[0].transform(for_duckdb)).sql("duckdb")
-            elements: exp.Expr = exp.maybe_parse(ELEMENTS.format(array), dialect="duckdb")
+            array = exp.paren(expr.this.expressions[0].transform(for_duckdb)).sql(SparkInDuckDb)
+            elements = exp.var(ELEMENTS.format(array))
             return exp.Lateral(this=exp.Subquery(this=elements), alias=expr.args["alias"].copy())
         case _:
             pass

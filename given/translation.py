@@ -12,6 +12,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 
+from given.dialect import SparkInDuckDb
 from given.documents import for_duckdb
 
 
@@ -49,7 +50,7 @@ def duckdb_text(tree: exp.Expr) -> str:
     for counted in list(translated.find_all(exp.CountIf)):
         # Over NULLs alone, COUNT_IF is NULL in DuckDB and 0 in Spark.
         counted.replace(exp.Count(this=exp.Case().when(counted.this.copy(), exp.Literal.number(1))))
-    return translated.sql("duckdb", comments=False)
+    return translated.sql(SparkInDuckDb, comments=False)
 
 
 def join_listed_relations(tree: exp.Expr) -> bool:
