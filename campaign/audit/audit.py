@@ -209,12 +209,16 @@ def _compared(
         if table.frozen_where:
             facts += _frozen(table, refreshes, evaluation)
         columns, missing, less, extra, more = evaluation.difference("stored", "due", ROWS_SHOWN)
+        verdict = AuditVerdict.VIOLATED if facts else AuditVerdict.HOLDS
         if less or more:
-            facts = [*facts, *_confirmed(table, tables, evaluation, newest.timestamp)]
+            alone = _confirmed(table, tables, evaluation, newest.timestamp)
+            if verdict is AuditVerdict.HOLDS:
+                verdict = AuditVerdict.UNKNOWN if alone else AuditVerdict.VIOLATED
+            facts = [*facts, *alone]
             facts.append(f"rows of the query that are missing: {less}; rows that are too many: {more}")
         return AuditedTable(
             name=table.name,
-            verdict=AuditVerdict.VIOLATED if facts else AuditVerdict.HOLDS,
+            verdict=verdict,
             timestamp=newest.timestamp,
             rows=stored.num_rows,
             facts=tuple(facts),
@@ -252,12 +256,13 @@ def _confirmed(
 ) -> Sequence[str]:
     """Confirms a difference by the engine's reading of the query; returns a fact if there is no such reading.
 
-    Raises Unreadable: by the other reading the table is right, so that nothing can be said.
+    Then the difference is no proof: a function that is translated wrongly would make it as well. Raises
+    Unreadable: by the other reading the table is right, so that nothing can be said.
     """
     try:
         second_reading(table, tables, evaluation, "due by the engine", time)
     except Unreadable as error:
-        return [f"one reading of the query only: {error}"]
+        return [f"no second reading of the query confirms the difference: {error}"]
     if table.frozen_where:
         kept = "due by the engine"
         evaluation.part(kept, table.frozen_where, kept, time, frozen=False)

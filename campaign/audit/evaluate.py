@@ -41,7 +41,11 @@ class Evaluation:
         self.connection.execute(f"CREATE SCHEMA {INTERNAL}")
 
     def add(self, name: str, rows: pa.Table, schema: str = "main") -> None:
-        """Adds a table. Raises Unreadable: DuckDB cannot hold it."""
+        """Adds a table, with timestamps as date and time in UTC. Raises Unreadable: DuckDB cannot hold it."""
+        for number, field in enumerate(rows.schema):
+            if pa.types.is_timestamp(field.type) and field.type.tz:
+                local = rows.column(number).cast(pa.timestamp(field.type.unit))
+                rows = rows.set_column(number, field.name, local)
         try:
             self.connection.register(f"arrow {name}", rows)
             self.connection.execute(f'CREATE TABLE {schema}."{name}" AS SELECT * FROM "arrow {name}"')
@@ -99,7 +103,8 @@ class Evaluation:
         """Returns the columns, some rows that are missing, how many, some that are too many, and how many.
 
         Rows count as often as they occur. Floating-point numbers are compared by twelve digits, as sums
-        depend on the order of the rows. Raises Unreadable: the two have other numbers of columns or types.
+        depend on the order of the rows. A type that Spark chose and DuckDB did not, such as the DECIMAL of an
+        average, is compared as Spark's. Raises Unreadable: the two have other numbers of columns or types.
         """
         described = [self._described(table) for table in (stored, due)]
         names = [name for name, _ in described[0]]
@@ -108,16 +113,12 @@ class Evaluation:
             raise Unreadable(f"the query has {width} columns, the table has {len(names)}")
         shown: list[str] = []
         for number, ((name, kept), (_, wanted)) in enumerate(zip(*described, strict=True)):
-            if _family(kept) != _family(wanted):
-                raise Unreadable(f"column {name} is {kept}, the query by DuckDB gives {wanted}")
-            if kept in FLOATS:
-                # -0.0 + 0.0 is 0.0.
-                digits = f"printf('%.12g', c{number}::DOUBLE + 0.0)"
-                shown.append(f"CASE WHEN c{number} IS NOT NULL THEN {digits} END")
-            elif "DOUBLE" in kept or "FLOAT" in kept:
+            if _nested(kept) and any(each in kept for each in FLOATS):
                 raise Unreadable(f"column {name} has floating-point numbers inside {kept}")
-            else:
-                shown.append(f"c{number}")
+            text = _compared(kept, wanted)
+            if not text:
+                raise Unreadable(f"column {name} is {kept}, the query by DuckDB gives {wanted}")
+            shown.append(text.format(f"c{number}", kept))
         columns = ", ".join(f"c{number}" for number in range(width))
         sides = [
             f'SELECT {", ".join(shown)} FROM {INTERNAL}."{name}" AS t({columns})' for name in (due, stored)
@@ -171,11 +172,41 @@ def _parameters(text: str) -> Sequence[exp.Expr]:
     return [*created.find_all(exp.ColumnDef)]
 
 
-def _family(type_: str) -> str:
-    """Returns what types that may be compared with each other have in common."""
-    if type_.startswith(EXACT) and not type_.endswith("]"):
-        return "exact number"
-    return "float" if type_ in FLOATS else type_.replace("TIMESTAMP_NS", "TIMESTAMP")
+def _nested(type_: str) -> bool:
+    return type_.endswith("]") or type_.startswith(("STRUCT", "MAP"))
+
+
+PLAIN = "{0}"
+
+
+def _compared(kept: str, wanted: str) -> str:
+    """Returns how a column of both sides is compared, {0} by the stored type {1}; empty: it cannot be.
+
+    `kept`: the type of the stored column, which Spark chose; `wanted`: that which DuckDB gives the query.
+    """
+    exact, whole = kept.startswith(EXACT), kept.startswith(EXACT[:-1])
+    match kept:
+        case _ if _nested(kept) or _nested(wanted):
+            return PLAIN if kept.replace("TIMESTAMP_NS", "TIMESTAMP") == wanted else ""
+        case "FLOAT" | "DOUBLE" if wanted in FLOATS or wanted.startswith(EXACT):
+            # -0.0 + 0.0 is 0.0.
+            return "CASE WHEN {0} IS NOT NULL THEN printf('%.12g', {0}::DOUBLE + 0.0) END"
+        case _ if whole and wanted in FLOATS:
+            return "CASE WHEN {0} = trunc({0}) THEN CAST({0} AS {1}) END"
+        case _ if exact and wanted in FLOATS:
+            # An average, say, of which Spark keeps some digits.
+            return "CAST({0} AS {1})"
+        case _ if exact and wanted.startswith(EXACT):
+            return PLAIN
+        case "DATE" if wanted.startswith("TIMESTAMP"):
+            # DuckDB's reading of a date and a number of months; a time of day would be a difference.
+            return "CAST({0} AS TIMESTAMP)"
+        case _ if kept.startswith("TIMESTAMP") and wanted.startswith("TIMESTAMP"):
+            return PLAIN if kept == wanted else "CAST({0} AS TIMESTAMP)"
+        case _ if kept.startswith("TIMESTAMP") and wanted == "DATE":
+            return "CAST({0} AS TIMESTAMP)"
+        case _:
+            return PLAIN if kept == wanted else ""
 
 
 def _at_time(text: str, time: int) -> exp.Expr:
@@ -186,11 +217,8 @@ def _at_time(text: str, time: int) -> exp.Expr:
         name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
         if isinstance(node, exp.CurrentDate) or name == "curdate":
             return exp.cast(exp.Literal.string(str(moment.date())), "DATE")
-        local = exp.Literal.string(str(moment.replace(tzinfo=None)))
-        if isinstance(node, exp.Localtimestamp):
-            return exp.cast(local, "TIMESTAMPNTZ")
-        if isinstance(node, exp.CurrentTimestamp) or name == "now":
-            return exp.cast(exp.Literal.string(str(moment)), "TIMESTAMPTZ")
+        if isinstance(node, exp.Localtimestamp | exp.CurrentTimestamp) or name == "now":
+            return exp.cast(exp.Literal.string(str(moment.replace(tzinfo=None))), "TIMESTAMP")
         return node
 
     return sqlglot.parse_one(text, read="databricks").transform(constant)

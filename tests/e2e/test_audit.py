@@ -126,6 +126,20 @@ def test_rows_edited_by_hand_are_found(shop: Path, tmp_path: Path, spark: SparkS
     assert "<code>99</code>" in page
 
 
+def test_what_one_reading_alone_calls_wrong_is_unknown(tmp_path: Path, spark: SparkSession) -> None:
+    # Spark writes 1.0E12 where DuckDB writes 1000000000000.0, and the engine leaves such a cast to Spark.
+    account = Account.open(str(tmp_path / "shop"), spark, WallClock())
+    account.create_base_table("sales", [("weight", "DOUBLE"), ("sold", "TIMESTAMP")])
+    account.execute("INSERT INTO sales VALUES (1e12, TIMESTAMP'2024-01-31 10:00:00')")
+    account.create_dynamic_table("texts", "SELECT CAST(weight AS STRING) AS w FROM sales")
+    account.create_dynamic_table("times", "SELECT CAST(sold AS STRING) AS s, MONTH(sold) AS m FROM sales")
+    texts, times = audit(tmp_path / "shop").tables
+    assert texts.verdict is AuditVerdict.UNKNOWN
+    assert texts.facts[0].startswith("no second reading of the query confirms the difference")
+    assert (texts.missing, texts.extra) == ((("1000000000000.0",),), (("1.0E12",),))
+    assert (times.verdict, times.facts) == (AuditVerdict.HOLDS, ())
+
+
 def test_a_row_stored_twice_and_a_row_id_twice_are_found(
     shop: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
