@@ -60,6 +60,9 @@ CYCLES: Mapping[KeptOrder, Sequence[Phenomenon]] = {
 }
 """The cycles that parallel snapshot isolation (PSI) forbids, by the order kept: with one rw at most."""
 
+UNREPEATED = "non-repeatable read"
+"""The finding that a transaction read two values of one key. A search for an order counts both reads."""
+
 CYCLIC = "cyclic versions"
 EVERY_LEVEL = ("incompatible orders", "dirty write", CYCLIC)
 FROM_PL_2 = ("internal", "future read", "duplicate elements", "wrong writer")
@@ -335,7 +338,10 @@ class Answers:
         Sessions are left aside, because Adya's PL-3 does not know them. It is asked only where version orders
         are not known: otherwise the cycles of PL-3 decide.
         """
-        if self.basis.unordered is None or self.basis.missing or self.basis.findings:
+        if self.basis.unordered is None or self.basis.missing:
+            return ""
+        if any(finding.name != UNREPEATED for finding in self.basis.findings):
+            # Other findings name reads that are in no order's way, so that the search is without them.
             return ""
         if not self.search or self.serial is True:
             # A serial order that keeps sessions is also one that need not keep them.

@@ -29,6 +29,12 @@ def whole(observed: Observed) -> tuple[History, tuple[str, ...]]:
     return _Whole(observed).history()
 
 
+NOT_HELD = ("incompatible orders", "dirty write", "duplicate elements", "wrong writer", "future read")
+"""Findings about reads that the notation cannot show: it has one order of versions for each key, and each
+read names one version. A history without them may keep levels that the file violates.
+"""
+
+
 @dataclass(slots=True)
 class _Whole:
     """The conversion of one history.
@@ -60,6 +66,10 @@ class _Whole:
         first: list[Event] = [Write(T0, Version(obj, T0, 1)) for obj in sorted(self.initial)]
         if first:
             first.append(Commit(T0))
+        for finding in basis.findings:
+            if finding.name in NOT_HELD:
+                lost = f"the notation has no form for {finding.name}, so the history lacks it: {finding.text}"
+                self.lose(lost)
         events = (*first, *(event for index in body for event in body[index]))
         history = History(
             name=self.observed.name,

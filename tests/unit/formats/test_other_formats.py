@@ -91,6 +91,13 @@ def test_a_lost_update_is_no_snapshot() -> None:
     assert isinstance(checked.levels[Level.PL_1], Undecided)
 
 
+def test_two_values_of_a_key_in_one_transaction_are_explained_by_no_order() -> None:
+    checked = judge(viewed(of_plume("w(1,1,0,1)\nw(1,2,1,2)\nr(1,1,2,3)\nr(1,2,2,3)")))
+    assert levels(checked)["read committed"] == "holds"
+    assert levels(checked)["read atomic"] == "violated"
+    assert isinstance(checked.levels[Level.PL_3], Violated)
+
+
 def test_write_skew_is_a_snapshot_and_not_serializable() -> None:
     checked = judge(
         viewed(of_plume("r(1,0,0,1)\nr(2,0,0,1)\nw(1,1,0,1)\nr(1,0,1,2)\nr(2,0,1,2)\nw(2,2,1,2)"))
