@@ -84,6 +84,17 @@ class ModelCell:
         )
 
 
+def run_error(cells: Mapping[ChangeKind, ModelCell]) -> str:
+    """Returns with which error each incremental run ends, though rows were only appended; empty: not each.
+
+    Then no incremental run of the model was judged at all, which no promise excuses.
+    """
+    cell = cells.get(ChangeKind.APPENDED)
+    if cell is None or cell.equal or not all(each.difference.error for each in cell.differs):
+        return ""
+    return next((each.difference.error for each in cell.differs), "")
+
+
 def breaks_promise(model: Model, kind: ChangeKind, cell: ModelCell) -> bool:
     """Returns whether a model that declares promises differs although they were kept."""
     return model.declares and any(model.promises.covers(kind, each.trial.late) for each in cell.differs)
@@ -100,6 +111,8 @@ def needs(model: Model, cells: Mapping[ChangeKind, ModelCell]) -> str:
         return (
             f"{model.name} needs nothing: it was equal to its full refresh after every change that was tried."
         )
+    if error := run_error(cells):
+        return f"Nothing can be said of {model.name}: its incremental runs fail: {error}"
     if ChangeKind.APPENDED in wrong:
         return f"{model.name} is wrong already where rows are only appended: look at that first."
     # A model that needs that no row is updated has no need about how rows are updated.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from campaign.dbt.answers import CellVerdict, Found, ModelCell, breaks_promise, needs
+from campaign.dbt.answers import CellVerdict, Found, ModelCell, breaks_promise, needs, run_error
 from campaign.dbt.kinds import WORDS, ChangeKind, duration
 from campaign.dbt.process import vars_at
 from campaign.dbt.project import Model, Project, Source
@@ -29,12 +29,14 @@ Rows = tuple[tuple[str | None, ...], ...]
 def decision_of(found: DbtResult) -> Decision:
     """Returns FAILED if a model differs though its promises were kept, UNDECIDED if something was not judged.
 
-    That is a cell without a trial, a trial that broke, or one for which the budget left no time.
+    That is a cell without a trial, a trial that broke, one for which the budget left no time, or a model of
+    which all incremental runs fail.
     """
     cells = [(found.facts.project.models[id_], kind, cell) for id_, kind, cell in _cells(found)]
     if any(breaks_promise(*each) for each in cells):
         return Decision.FAILED
     undecided = any(cell.verdict is CellVerdict.UNDECIDED for _, _, cell in cells)
+    undecided |= any(run_error(of) for of in found.answers.values())
     if undecided or found.broken or not found.finished or not found.comparisons:
         return Decision.UNDECIDED
     return Decision.PASSED

@@ -65,6 +65,16 @@ def test_a_kind_that_can_happen_and_was_not_tried_is_undecided() -> None:
     assert ModelCell(applicable=True, equal=[None], differs=[late(60)]).verdict is CellVerdict.DIFFERS
 
 
+def test_a_model_whose_incremental_runs_all_fail_is_undecided_and_says_why() -> None:
+    failed = Found(0, late(0).trial, RefreshDifference(error="column nosuch is not there"))
+    cells = {ChangeKind.APPENDED: ModelCell(applicable=True, filled=True, differs=[failed])}
+    assert decision_of(searched(cells)) is Decision.UNDECIDED
+    assert needs(BY_COUNTRY, cells).endswith("its incremental runs fail: column nosuch is not there")
+    # Where some run succeeded, the others failed on their data: a difference like any.
+    cells[ChangeKind.APPENDED].equal.append(None)
+    assert decision_of(searched(cells)) is Decision.PASSED
+
+
 @pytest.mark.parametrize(
     ("promises", "minutes_late", "broken"),
     [
