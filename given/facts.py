@@ -256,7 +256,10 @@ class Resolver:
             case exp.AggFunc() if not _groups(scope):
                 return True
             case _:
-                return any(self.nullable(part, scope) for part in expr.iter_expressions())
+                # A chain of AND or OR may have hundreds of parts.
+                chain = isinstance(expr, exp.Connector)
+                parts = expr.flatten() if chain else expr.iter_expressions()
+                return any(self.nullable(part, scope) for part in parts)
 
     def _column(self, column: exp.Column, scope: Scope) -> Fact:
         """Returns the fact about a column as its query sees it: outer joins may have padded it."""

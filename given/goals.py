@@ -33,6 +33,9 @@ TRUE_AT: Mapping[type[exp.Expr], int] = {exp.EQ: 0, exp.GTE: 0, exp.LTE: 0, exp.
 FALSE_AT: Mapping[type[exp.Expr], int] = {exp.NEQ: 0, exp.GT: 0, exp.LT: 0, exp.EQ: 1, exp.LTE: 1, exp.GTE: 2}
 """The same for FALSE."""
 
+MOST_BRANCHES = 20
+"""The most branches of one CASE that are goals: the probe of each holds the conditions of all before it."""
+
 LONGEST_CONDITION = 60
 """The most characters of a condition that a label shows."""
 
@@ -134,7 +137,7 @@ class GoalFinder:
         return f"{'.'.join(origin)} = {literal(near[0], type_, Dialect.SPARK)}" if near else ""
 
     def _branches(self, case: exp.Case, select: exp.Select, scope: Scope) -> Iterator[Goal]:
-        """Yields the goals that each branch of a CASE is taken, ELSE included."""
+        """Yields the goals that each branch of a CASE is taken, ELSE included; the first of a long one."""
         inside = case.find_ancestor(exp.AggFunc) is not None
         context = rows_of(select, filtered=True) if inside or not over_groups(case) else outputs_of(select)
         if not inside and select.args.get("group") and not over_groups(case):
@@ -145,13 +148,14 @@ class GoalFinder:
             for branch in case.args["ifs"]
         ]
         before: list[exp.Expr] = []
-        for branch, condition in zip(case.args["ifs"], conditions, strict=True):
+        for branch, condition in zip(case.args["ifs"][:MOST_BRANCHES], conditions, strict=False):
             reached = exp.and_(*before, exp.paren(condition)) if before else condition
             if self._never(condition, scope) is not True:
                 yield self._goal(f"CASE takes WHEN {shown(branch.this)}", branch, probe(reached, context))
             holds = exp.Is(this=exp.paren(condition.copy()), expression=exp.true())
             before.append(exp.Not(this=exp.paren(holds)))
-        yield self._goal("CASE takes ELSE", case, probe(exp.and_(*before), context))
+        if len(conditions) <= MOST_BRANCHES:
+            yield self._goal("CASE takes ELSE", case, probe(exp.and_(*before), context))
 
     def _joins(self, select: exp.Select, scope: Scope) -> Iterator[Goal]:
         """Yields the goals that rows of each join match, and that each side has a row without a match."""

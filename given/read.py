@@ -21,7 +21,15 @@ from given.facts import UNKNOWN, Resolved, Resolver, in_order
 from given.frequencies import Sample
 from given.goals import GoalFinder
 from given.near import BEGIN_US, TICK_US
-from given.script import Script, ScriptError, WrittenDefinition, read_scripts, unusable, with_foreign_keys
+from given.script import (
+    TOO_DEEP,
+    Script,
+    ScriptError,
+    WrittenDefinition,
+    read_scripts,
+    unusable,
+    with_foreign_keys,
+)
 from given.translation import duckdb_text
 from given.values import NoRow, Values
 from given.witnesses import Witnesses
@@ -161,6 +169,14 @@ class _Definitions:
 
     def add(self, written: WrittenDefinition) -> None:
         """Adds a definition, with its witnesses and goals, or the reason why it is refused."""
+        try:
+            self._add(written)
+        except RecursionError:
+            reason = f"{written.place}: {TOO_DEEP}"
+            self.refused[written.name] = self.wrong[written.name] = reason
+            self.resolver.known[written.name] = {}
+
+    def _add(self, written: WrittenDefinition) -> None:
         try:
             resolved = self.resolver.resolve(written)
         except ScriptError as error:

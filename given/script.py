@@ -340,6 +340,12 @@ def _split(tokens: Iterable[Token]) -> Iterator[list[Token]]:
         yield statement
 
 
+TOO_DEEP = (
+    "the query is nested too deeply; write a long chain of equalities with IN, "
+    "or split the query over several definitions"
+)
+
+
 def _parsed(text: str, place: Place) -> exp.Expr:
     """Returns the tree of a statement. Raises ScriptError, with the line, if sqlglot cannot read it."""
     try:
@@ -349,9 +355,26 @@ def _parsed(text: str, place: Place) -> exp.Expr:
         if errors := getattr(error, "errors", None):
             at = Place(place.file, place.line + (errors[0].get("line") or 1) - 1)
         raise ScriptError(f"{at}: the statement cannot be read: {_short(error)}") from error
+    except RecursionError as error:
+        raise ScriptError(f"{place}: {TOO_DEEP}") from error
     if isinstance(tree, exp.Command):
-        raise ScriptError(f"{place}: {_opening(text)} is none of {FORMS}; remove the statement")
+        raise ScriptError(f"{place}: {_unread(text)}")
     return tree
+
+
+def _unread(text: str) -> str:
+    """Returns what is wrong with a statement of which sqlglot knows the first word alone."""
+    form = next(
+        (form for form in FORMS.replace(" or ", ", ").split(", ") if text.upper().startswith(form)), ""
+    )
+    if not form:
+        return f"{_opening(text)} is none of {FORMS}; remove the statement"
+    query = re.search(r"(?is)\bAS\b\s*(.*)", text)
+    try:
+        sqlglot.parse_one(query[1] if query else "", read="databricks")
+    except SqlglotError as error:
+        return f"the query behind AS cannot be read: {_short(error)}"
+    return f"the statement cannot be read: something between {form} and AS, or the first word behind it"
 
 
 def _short(error: Exception) -> str:

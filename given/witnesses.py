@@ -116,15 +116,13 @@ class Witnesses:
 
     def _condition(self, condition: exp.Expr, scope: Scope, sketch: Sketch) -> None:
         """Adds what a condition asks of columns."""
+        # One side of OR is enough. There may be hundreds.
+        while isinstance(condition, exp.Or | exp.Paren):
+            condition = condition.this
         match condition:
-            case exp.Paren():
-                self._condition(condition.this, scope, sketch)
             case exp.And():
                 for each in conjuncts(condition):
                     self._condition(each, scope, sketch)
-            case exp.Or():
-                # One side is enough.
-                self._condition(condition.left, scope, sketch)
             case exp.Like() if isinstance(condition.expression, exp.Literal):
                 self._fix(condition.this, scope, sketch, matching(condition.expression.name)[0])
             case exp.Between():

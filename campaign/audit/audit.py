@@ -284,7 +284,7 @@ def second_reading(
 ) -> None:
     """Keeps the rows of a query by the engine's plan. Raises Unreadable: the engine has no plan for it."""
     try:
-        definitions = {name: _definition(each) for name, each in tables.items()}
+        definitions = {name: _definition(each) for name, each in tables.items() if each is not table}
         bound = read_query(table.text, definitions, RULES).bound
         if bound is None:
             raise Unreadable("the engine has no plan of the query either")

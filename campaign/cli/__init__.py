@@ -4,6 +4,7 @@ So `dvs --help` is instant, although some commands load Spark.
 """
 
 import importlib
+import logging
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import IO, Any
@@ -127,3 +128,5 @@ def main() -> None:
     Exit status: 0 nothing is wrong; 1 something wrong was found; 2 the options or the set-up are wrong;
     3 undecided.
     """
+    # What it cannot read or write, a message of ours says.
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)

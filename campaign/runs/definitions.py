@@ -225,7 +225,9 @@ def _explained(written: WrittenDefinition, known: Known, type_of: TypeOf | None 
     try:
         return explain(written.text, relations(known), changes=False, type_of=type_of)
     except DefinitionError as error:
-        return Explanation(incremental=False, reason=str(error), sources=())
+        # Spark, which was not asked for the whole text, may read what the engine does not.
+        reason = f"{error} (and refused, if Spark cannot read it either)"
+        return Explanation(incremental=False, reason=reason, sources=())
 
 
 def _as_described(explanation: Explanation) -> Described:

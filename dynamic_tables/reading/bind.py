@@ -46,7 +46,6 @@ from dynamic_tables.reading.subqueries.joined_on import with_queries_in_on
 from dynamic_tables.reading.subqueries.lateral import lateral_join
 from dynamic_tables.reading.subqueries.subqueries import restricted, with_scalars
 from dynamic_tables.reading.text.parse import (
-    TOO_DEEP,
     ensure_deterministic,
     ensure_plain_table,
     has_doubled_quotes,
@@ -54,7 +53,7 @@ from dynamic_tables.reading.text.parse import (
 )
 from dynamic_tables.reading.text.relations import Relations, StoredRelation, View
 from dynamic_tables.reading.text.time_windows import refuse_time_windows
-from dynamic_tables.reading.values.bind_expression import ExpressionBinder
+from dynamic_tables.reading.values.bind_expression import ExpressionBinder, chained
 from dynamic_tables.reading.values.passed import TypeOf
 from dynamic_tables.reading.values.refusals import join_kind, refuse_clauses, refuse_parts
 from dynamic_tables.reading.values.scope import Bound, Cte, Names, Outputs, Scope, listed
@@ -63,6 +62,13 @@ from dynamic_tables.reading.values.typed import call, cast, predicate
 MAX_SCANS = 500
 """Most relations that a query may read after views and CTEs are expanded. Each use of a view counts: in a
 chain of views that each use the one below twice, the number doubles with each view."""
+
+LESS_DEEP = "write a long chain of equalities with IN, or split the query over several dynamic tables"
+
+CHAINS = (exp.And, exp.Or)
+
+MAX_NESTING = 200
+"""The most levels of a syntax tree: binding and rendering go through them by recursion."""
 
 MAX_DEPTH = 60
 """Most operators above one another. Plans are walked recursively, and 75 are too deep for Python's stack."""
@@ -77,11 +83,13 @@ def bind_query(query: str, relations: Relations, type_of: TypeOf | None = None) 
     tree = _tree(query)
     ensure_deterministic(tree)
     refuse_time_windows(tree)
+    if _nesting(tree) > MAX_NESTING:
+        raise UnsupportedError(f"a query nested deeper than {MAX_NESTING} levels", LESS_DEEP)
     names_given = Names(type_of)
     try:
         bound = QueryBinder(relations, names_given).query(tree, {})
     except RecursionError as error:
-        raise DefinitionError(TOO_DEEP) from error
+        raise UnsupportedError("a query nested too deeply", LESS_DEEP) from error
     if _depth(bound.plan) > MAX_DEPTH:
         raise UnsupportedError(
             f"plan deeper than {MAX_DEPTH} operators", "split the query over several dynamic tables"
@@ -104,6 +112,15 @@ def _tree(text: str) -> exp.Query:
     if has_doubled_quotes(text):
         raise UnsupportedError('a quote that is doubled in a "text"', "write '...' instead")
     return tree
+
+
+def _nesting(tree: exp.Expr) -> int:
+    """Returns how many levels of a syntax tree lie in one another; a chain of AND, or of OR, is one."""
+    depth, level = 0, [tree]
+    while level:
+        parts = [part for node in level for part in (chained(node) if isinstance(node, CHAINS) else [node])]
+        depth, level = depth + 1, [child for part in parts for child in part.iter_expressions()]
+    return depth
 
 
 def _depth(plan: Plan) -> int:

@@ -9,14 +9,14 @@ silently mean something else.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, boolean, text
+from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, boolean, joined, text
 from dynamic_tables.plan.functions import CASE, GROUPING, IN, STRUCT, WINDOW_END, case_type
 from dynamic_tables.plan.nested_types import struct_type
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, DATE, INT, TEMPORAL, TINYINT, Type, common, common_of
@@ -120,6 +120,9 @@ class ExpressionBinder:
             moved = shifted(self._known(node.this), "+" if kind is exp.Add else "-", node.expression)
             if moved is not None:
                 return moved
+        if kind in (exp.And, exp.Or):
+            parts = [self.bind(part) for part in chained(node)]
+            return joined(parts, lambda left, right: call(BINARY[kind], left, right))
         if kind in BINARY:
             _only(node, "this", "expression")
             left, right = self.bind(node.this), self.bind(node.expression)
@@ -344,6 +347,17 @@ def _datediff(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     if node.args.get("unit") is not None and str(node.args["unit"]).upper() != "DAY":
         raise not_admitted(node)
     return binder.apply("datediff", _without_date_wrapper(node.this), _without_date_wrapper(node.expression))
+
+
+def chained(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yields the parts of a chain of one operator, left to right, however long; parentheses end it."""
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is type(node):
+            waiting += [part.expression, part.this]
+        else:
+            yield part
 
 
 def _concat(binder: ExpressionBinder, node: exp.Expr) -> Expr:

@@ -43,7 +43,9 @@ def audited(folder: Path) -> AuditedTable:
     [
         pytest.param(pa.array([1, 2]), pa.array([1, 2]), AuditVerdict.HOLDS, id="equal"),
         pytest.param(pa.array([1, 2]), pa.array([1, 3]), AuditVerdict.VIOLATED, id="another value"),
-        pytest.param(pa.array([1.5]), pa.array([2]), AuditVerdict.UNKNOWN, id="a type that would hide it"),
+        pytest.param(pa.array([1.5]), pa.array([2]), AuditVerdict.VIOLATED, id="a type that would hide it"),
+        pytest.param(pa.array([1.0]), pa.array([1]), AuditVerdict.HOLDS, id="a whole number in a float"),
+        pytest.param(pa.array([1]), pa.array(["1"]), AuditVerdict.UNKNOWN, id="another type"),
         pytest.param(pa.array([0.0]), pa.array([-0.0]), AuditVerdict.HOLDS, id="minus zero"),
         pytest.param(
             pa.array([0.1 + 0.2]), pa.array([0.3]), AuditVerdict.HOLDS, id="the last digit of a float"

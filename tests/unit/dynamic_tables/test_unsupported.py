@@ -455,6 +455,13 @@ def test_a_plan_too_deep_for_the_stack_is_not_incremental(joins: int) -> None:
         read(query)
 
 
+def test_a_long_chain_of_conditions_is_incremental_and_a_deep_expression_is_not() -> None:
+    chain = " OR ".join(f"a = {number}" for number in range(400))
+    assert render(change_plan(read(f"SELECT a FROM s WHERE {chain}"), RULES), SPARK).text()
+    with pytest.raises(UnsupportedError, match="a query nested deeper than 200 levels: write a long chain"):
+        read(f"SELECT {' + '.join(['a'] * 250)} AS n FROM s")
+
+
 def test_ctes_that_double_at_every_step_do_not_fill_the_memory() -> None:
     ctes = ["t0 AS (SELECT a FROM s)"]
     ctes += [f"t{i} AS (SELECT x.a FROM t{i - 1} x JOIN t{i - 1} y ON x.a = y.a)" for i in range(1, 40)]

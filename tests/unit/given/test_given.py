@@ -282,6 +282,35 @@ def test_where_none_can_be_judged_all_are_named_with_their_lines(tmp_path: Path)
         given(tmp_path, "CREATE TABLE t (a INT)", "CREATE DYNAMIC TABLE x AS SELECT b FROM t")
 
 
+def test_hundreds_of_conditions_are_read_and_thousands_are_refused_in_one_line(tmp_path: Path) -> None:
+    table = "CREATE TABLE t (a INT)"
+    equal = [f"a = {number}" for number in range(400)]
+    found = given(tmp_path, table, f"CREATE DYNAMIC TABLE x AS SELECT a FROM t WHERE {' OR '.join(equal)}")
+    assert [each.name for each in found.definitions] == ["x"]
+    for query in (
+        f"SELECT {' + '.join(['a'] * 2000)} AS n FROM t",
+        f"SELECT {'(' * 3000}a{')' * 3000} AS n FROM t",
+        " UNION ALL ".join(["SELECT a FROM t"] * 400),
+    ):
+        with pytest.raises(ScriptError, match=r"line 2: the query is nested too deeply; write a long chain"):
+            given(tmp_path, table, f"CREATE DYNAMIC TABLE x AS {query}")
+
+
+def test_of_a_long_case_only_the_first_branches_are_goals(tmp_path: Path) -> None:
+    whens = " ".join(f"WHEN a = {number} THEN {number}" for number in range(100))
+    found = given(
+        tmp_path, "CREATE TABLE t (a INT)", f"CREATE DYNAMIC TABLE x AS SELECT CASE {whens} END AS n FROM t"
+    )
+    taken = [goal.label for goal in found.goals["x"] if "CASE takes" in goal.label]
+    assert len(taken) == 20
+    assert taken[-1].endswith("CASE takes WHEN t.a = 19")
+
+
+def test_a_mistake_in_a_query_is_not_called_a_wrong_statement(tmp_path: Path) -> None:
+    with pytest.raises(ScriptError, match=r"line 2: the query behind AS cannot be read: "):
+        given(tmp_path, "CREATE TABLE t (a INT)", "CREATE DYNAMIC TABLE x AS SELEC a FROM t")
+
+
 def test_the_example_is_maintained_incrementally() -> None:
     found = read_definitions(ROOT / "examples" / "your_own", described, open_duckdb(), by_duckdb=True)
     assert len(found.dynamic_tables) == 12
