@@ -49,6 +49,11 @@ class BaseTable(StoredRelation):
     key: tuple[str, ...] = ()
 
     @property
+    def unique(self) -> tuple[str, ...]:
+        """The columns of its primary key."""
+        return self.key
+
+    @property
     def identifies(self) -> bool:
         """Whether each row has an identity of its own: a key, or an id that Delta keeps."""
         return self.row_ids or bool(self.key)

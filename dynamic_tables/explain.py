@@ -212,7 +212,7 @@ class _Trees:
     def detail(self, plan: nodes.Plan) -> str:
         """Returns the parts of an operator: its source, condition, columns, keys or aggregates."""
         match plan:
-            case nodes.Scan(source, _):
+            case nodes.Scan(source, _, _):
                 key = self.keys.get(source.lower(), ())
                 return f"{source} by its key ({', '.join(key)})" if key else source
             case nodes.Project(_, items):

@@ -166,7 +166,7 @@ def _on_leaf(plan: Plan, leaf: str) -> Plan:
     done: dict[int, Plan] = {}
     for node in children_first(plan):
         match node:
-            case Scan(_, columns):
+            case Scan(_, columns, _):
                 done[id(node)] = Leaf(leaf, columns)
             case _:
                 done[id(node)] = rebuilt(node, [done[id(part)] for part in parts_of(node)])

@@ -28,10 +28,14 @@ DELETE = "DELETE"
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """A source named in the query; `columns` pairs the name in the source with the column in the plan."""
+    """A source named in the query; `columns` pairs the name in the source with the column in the plan.
+
+    `key`: the columns in which no two of its rows are equal, by their names in the plan; none if not known.
+    """
 
     source: str
     columns: tuple[tuple[str, Col], ...]
+    key: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +243,7 @@ Plan = (
 def columns(plan: Plan) -> tuple[Col, ...]:
     """Returns the output columns of a plan, in order."""
     match plan:
-        case Scan(_, pairs) | Leaf(_, pairs):
+        case Scan(_, pairs, _) | Leaf(_, pairs):
             return tuple(column for _, column in pairs)
         case Project(_, items):
             return tuple(Col(name, expr.type) for name, expr in items)

@@ -34,7 +34,7 @@ from dynamic_tables.plan.nodes import (
 )
 from dynamic_tables.plan.rewrites.pushed import pushed
 from dynamic_tables.plan.rewrites.timed import lifted, with_time_columns
-from dynamic_tables.plan.types import BOOLEAN, common_of
+from dynamic_tables.plan.types import BOOLEAN, FLOATING, common_of
 from dynamic_tables.reading.blocks import grouping
 from dynamic_tables.reading.blocks.constant_rows import listed_rows, without_from
 from dynamic_tables.reading.blocks.correlated import conjuncts
@@ -296,14 +296,17 @@ class QueryBinder:
                 finally:
                     self.expanding = self.expanding[:-1]
                 return bound.plan, bound.outputs
-            case StoredRelation(_, columns):
+            case StoredRelation(_, columns) as stored:
                 self.scans += 1
                 if self.scans > MAX_SCANS:
                     raise UnsupportedError(
                         f"more than {MAX_SCANS} inputs", "split the query over several dynamic tables"
                     )
                 outputs = tuple((column, Col(self.names.fresh(column), type_)) for column, type_ in columns)
-                return Scan(name.lower(), outputs), outputs
+                key = [column for column_name, column in outputs if column_name in stored.unique]
+                # -0.0 and 0.0 are equal in an order, and two keys.
+                exact = all(column.type.kind not in FLOATING for column in key)
+                return Scan(name.lower(), outputs, tuple(each.name for each in key) if exact else ()), outputs
 
     def _joined(
         self, plan: Plan, scope: Scope, node: exp.Expr, ctes: Mapping[str, Cte]

@@ -62,6 +62,19 @@ def test_what_is_written_again_costs_what_differs(
     assert rows(account, "copied") == [("a", 10), ("b", 20), ("c", 40), (None, 30)]
 
 
+def test_an_order_by_the_key_is_total(account: Account, tmp_path: Path, spark: SparkSession) -> None:
+    over = "OVER (PARTITION BY n % 20 ORDER BY id, part)"
+    query = f"SELECT id, part, LAST_VALUE(n) {over} AS l, NTH_VALUE(n, 2) {over} AS s FROM daily"
+    account.create_dynamic_table("places", query, refresh_mode="INCREMENTAL")
+    daily = f"delta.`{tmp_path}/daily`"
+    spark.sql(f"INSERT INTO {daily} VALUES (2, 'a', 50), (NULL, NULL, 60)")
+    spark.sql(f"UPDATE {daily} SET n = 80 WHERE id = 1 AND part = 'b'")
+    (refreshed,) = account.refresh("places")
+    assert refreshed.action is Action.INCREMENTAL
+    expected = spark.sql(query.replace("daily", daily)).collect()
+    assert rows(account, "places") == sorted(map(tuple, expected), key=repr)
+
+
 def test_two_rows_of_one_key_fail_every_refresh_until_one_is_gone(
     account: Account, tmp_path: Path, spark: SparkSession
 ) -> None:

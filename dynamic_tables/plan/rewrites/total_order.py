@@ -2,7 +2,8 @@
 
 ROW_NUMBER, LAG and frames of ROWS depend on which of two tied rows comes first. Their result is determined if
 no two rows tie (`are_one`: the columns hold a key), or if rows that tie are equal in all columns that are
-read (`are_alike`). Both are proved from the plan alone, without data; False means "not proved".
+read (`are_alike`). Both are proved from the plan alone, without data; False means "not proved". A primary key
+that was declared counts: a refresh that finds two rows with one key fails.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ Known = frozenset[str]
 def are_one(plan: nodes.Plan, known: Known) -> bool:
     """Tells whether it is proved that no two rows of a plan are equal in the known columns."""
     match plan:
+        case nodes.Scan(_, _, key):
+            return bool(key) and known.issuperset(key)
         case nodes.Aggregate(_, keys, _):
             return {name for name, _ in keys} <= known
         case nodes.Distinct(child):

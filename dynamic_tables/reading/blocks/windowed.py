@@ -46,7 +46,10 @@ def with_windows(names: Names, plan: Plan, exprs: Sequence[Expr]) -> tuple[Plan,
         free = [call for _, call in named if _is_free(plan, call, used, len(orders))]
         for call in free:
             if not ties_can_be_broken(call):
-                reason = "add keys to ORDER BY until no two rows of a partition can be equal in them"
+                reason = (
+                    "add keys to ORDER BY until no two rows of a partition can be equal in them, and declare "
+                    "them as the primary_key of the table"
+                )
                 raise UnsupportedError(f"{call.function.name} over an order that may not be total", reason)
         result = Window(result, tuple(named), bool(free))
     return result, [_over(expr, columns) for expr in exprs]

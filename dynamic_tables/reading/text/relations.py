@@ -15,6 +15,11 @@ class StoredRelation:
     name: str
     columns: Columns
 
+    @property
+    def unique(self) -> tuple[str, ...]:
+        """The columns in which no two of its rows are equal, if some are declared."""
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class View:

@@ -163,12 +163,14 @@ def made_up(workspace: Workspace, source: Definition, sources: int) -> SparkRela
     count = ROWS
     while count > 2 and count**sources > MOST_PAIRS:
         count -= 1
-    rows = (
-        ", ".join(value(type_, row, place) for place, (_, type_) in enumerate(source.columns))
-        for row in range(count)
-    )
+    by_key: dict[object, str] = {}
+    for row in range(count):
+        values = {name: value(type_, row, place) for place, (name, type_) in enumerate(source.columns)}
+        key = tuple(values[name] for name in source.unique)
+        # The plan may rely on it that no two rows have one key.
+        by_key.setdefault(key or row, f"({', '.join(values.values())})")
     names = ", ".join(SPARK.identifier(name) for name, _ in source.columns)
-    return workspace.query(f"SELECT * FROM VALUES {', '.join(f'({row})' for row in rows)} AS made({names})")
+    return workspace.query(f"SELECT * FROM VALUES {', '.join(by_key.values())} AS made({names})")
 
 
 def nested_values(type_: Type, place: int) -> Sequence[str]:

@@ -26,11 +26,13 @@ QUERIES = {
     ),
     "SELECT last_value(x) OVER (PARTITION BY a ORDER BY b) AS n FROM r": (
         "last_value over an order that may not be total",
-        "add keys to ORDER BY until no two rows of a partition can be equal in them",
+        "add keys to ORDER BY until no two rows of a partition can be equal in them, and declare them as the "
+        "primary_key of the table",
     ),
     "SELECT first_value(x) IGNORE NULLS OVER (ORDER BY b) AS n FROM r": (
         "first_value over an order that may not be total",
-        "add keys to ORDER BY until no two rows of a partition can be equal in them",
+        "add keys to ORDER BY until no two rows of a partition can be equal in them, and declare them as the "
+        "primary_key of the table",
     ),
     "SELECT a FROM r WHERE exists(array(a), e -> e > 1)": ("EXISTS", NO_RULE),
     **dict.fromkeys(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from dynamic_tables.definition import BaseTable
 from dynamic_tables.differentiate.window_tail import looks_back
-from dynamic_tables.errors import DefinitionError
+from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.nodes import UnionAll, Window, walk
+from dynamic_tables.plan.types import DOUBLE, INT
+from dynamic_tables.reading.bind import bind_query
 from tests.unit.dynamic_tables.reading import read, schema
 
 ONLY = "in the select list and in QUALIFY only"
@@ -38,6 +41,20 @@ def windows(query: str) -> list[Window]:
 )
 def test_an_order_is_total_or_free(query: str, free: bool) -> None:
     assert [node.free for node in windows(query)] == [free]
+
+
+def test_a_declared_key_makes_an_order_total() -> None:
+    columns = (("id", INT), ("x", DOUBLE), ("n", INT))
+    world = {"t": BaseTable("t", columns, key=("id",)), "u": BaseTable("u", columns, key=("x",))}
+    last = "SELECT last_value({}) OVER (PARTITION BY t.n ORDER BY {}) AS l FROM {}"
+    pairs = "t JOIN t AS v ON t.n = v.n"
+    for value, order, relations in (("t.x", "t.id", "t"), ("v.x", "v.id, t.id", pairs)):
+        plan = bind_query(last.format(value, order, relations), world).plan
+        assert [node.free for node in walk(plan) if isinstance(node, Window)] == [False]
+    # 0.0 and -0.0 are equal in an order, and two keys.
+    for value, order, relations in (("t.id", "t.x", "t"), ("v.x", "t.id", pairs), ("t.id", "t.x", "u AS t")):
+        with pytest.raises(UnsupportedError, match="over an order that may not be total"):
+            bind_query(last.format(value, order, relations), world)
 
 
 def test_two_orders_of_one_block_could_break_their_ties_in_two_ways() -> None:
