@@ -21,6 +21,7 @@ from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map, ho
 from dynamic_tables.plan.nodes import BoundQuery, Mark, SemiJoin, SetOperation, walk
 from dynamic_tables.plan.rewrites.incomparable import NO_MAPS, NO_VARIANTS, incomparable
 from dynamic_tables.plan.types import VARIANT, Type
+from dynamic_tables.reading.bind import ensure_different
 from dynamic_tables.reading.text.current_time import ensure_no_time_columns
 from dynamic_tables.reading.text.parse import words_of
 from dynamic_tables.reading.text.text import TextQuery, read_text
@@ -209,13 +210,10 @@ def define(
 
 def _ensure_names(table: str, names: Sequence[str]) -> None:
     """Raises DefinitionError for names of columns that a table cannot have, in the words of the query."""
-    taken: set[str] = set()
     for name in names:
         if name.startswith("$"):
             raise DefinitionError(f"column {name} of {table}: names with a leading $ are the engine's")
-        if name.lower() in taken:
-            raise DefinitionError(f"two output columns are named {name}; give one of them an alias")
-        taken.add(name.lower())
+    ensure_different(names)
 
 
 def _undecided_rows(

@@ -50,7 +50,7 @@ class SqlAdapter(Adapter):
 
     @abstractmethod
     def run(self, text: str) -> Iterable[Sequence[Any]]:
-        """Runs one statement outside of the harness's own transactions; returns the rows of a query."""
+        """Runs one statement, BEGIN and COMMIT too; returns the rows of a query."""
 
     @cached_property
     def queries(self) -> dict[str, str]:

@@ -80,7 +80,9 @@ def cut_after(seconds: float, interrupt: Callable[[], None]) -> Iterator[None]:
             raise
         cause = error
     finally:
-        faulthandler.cancel_dump_traceback_later()
+        if LAST_RESORT.log is not None:
+            # Not always: a user's pytest may have set it, too.
+            faulthandler.cancel_dump_traceback_later()
         done.set()
         watching.join()
     if fired.is_set():

@@ -96,11 +96,7 @@ def bind_query(query: str, relations: Relations, type_of: TypeOf | None = None) 
         )
     if not sources(bound.plan):
         raise UnsupportedError("SELECT without FROM", "a dynamic table reads at least one relation")
-    names: set[str] = set()
-    for name, _ in bound.outputs:
-        if name.lower() in names:
-            raise DefinitionError(f"two output columns are named {name}; give one of them an alias")
-        names.add(name.lower())
+    ensure_different([name for name, _ in bound.outputs])
     plan = pushed(lifted(bound.plan), names_given.branches.add)
     plan, outside = with_time_columns(plan, names_given.fresh)
     return BoundQuery(plan, bound.outputs, frozenset(names_given.branches), outside)
@@ -112,6 +108,15 @@ def _tree(text: str) -> exp.Query:
     if has_doubled_quotes(text):
         raise UnsupportedError('a quote that is doubled in a "text"', "write '...' instead")
     return tree
+
+
+def ensure_different(names: Sequence[str]) -> None:
+    """Raises DefinitionError if two output columns have one name."""
+    taken: set[str] = set()
+    for name in names:
+        if name.lower() in taken:
+            raise DefinitionError(f"two output columns are named {name}; give one of them an alias")
+        taken.add(name.lower())
 
 
 def _nesting(tree: exp.Expr) -> int:

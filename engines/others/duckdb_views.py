@@ -50,7 +50,11 @@ class DuckDb(SqlAdapter):
 
     def _transact(self, transaction: Transaction, end: str) -> None:
         """Runs a transaction, in one call of DuckDB's client."""
-        self.run("; ".join(("BEGIN", *transaction.sql, end)))
+        try:
+            self.run("; ".join(("BEGIN", *transaction.sql, end)))
+        except duckdb.Error:
+            self._end_transaction()
+            raise
 
     def refresh(self, table: str, timestamp: int) -> None:
         """Computes a table in full. Raises RefreshFailed."""

@@ -56,7 +56,7 @@ def write_time_windows(tree: exp.Expr) -> None:
 def refuse_time_windows(tree: exp.Expr) -> None:
     """Raises UnsupportedError for a window of time in a form that `write_time_windows` has left.
 
-    Not later, where `window.start` would be an unknown column, as of a query that Spark refuses too.
+    Not later, where `window.start` would be an unknown column: then the reason would name that.
     """
     for node in tree.find_all(exp.Anonymous):
         name = str(node.this).lower()

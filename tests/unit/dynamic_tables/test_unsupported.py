@@ -54,7 +54,7 @@ QUERIES = {
         "an aggregate in ORDER BY with LIMIT over rows",
         "group them",
     ),
-    # To the binder `window.start` would be an unknown column, which is refused in every mode.
+    # To the binder `window.start` would be an unknown column.
     "SELECT session_window.end, COUNT(*) AS n FROM r GROUP BY session_window(d, '1 hour')": (
         "function session_window",
         FIXED_WINDOWS,
