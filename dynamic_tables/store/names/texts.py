@@ -7,9 +7,11 @@ are expanded in the same way, as texts inside the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
 
 from dynamic_tables.definition import Columns, Definition, View
 from dynamic_tables.errors import DefinitionError, StoreError
@@ -17,6 +19,7 @@ from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.types import Type
 from dynamic_tables.reading.blocks.grouping import UNNAMED
 from dynamic_tables.reading.text.current_time import at_time
+from dynamic_tables.reading.text.parse import parse_query
 from dynamic_tables.reading.text.spark_text import spelt_for_spark
 from dynamic_tables.reading.text.text import read_text
 from dynamic_tables.store.names.catalog import parse_type
@@ -30,6 +33,16 @@ if TYPE_CHECKING:
 
 NOT_IN_NAMES = frozenset(" ,;{}()\n\t=")
 """Characters that Delta has in no name of a column, unless columns are mapped."""
+
+
+def ensure_names(names: Iterable[str]) -> None:
+    """Raises DefinitionError for a name that no column of a Delta table has."""
+    for name in names:
+        if wrong := sorted(NOT_IN_NAMES.intersection(name)):
+            plain = "".join("_" if sign in NOT_IN_NAMES else sign for sign in name)
+            raise DefinitionError(
+                f"no column of a Delta table is named {name!r}, because of {wrong[0]!r}; write {plain}"
+            )
 
 
 def text_frame(
@@ -97,12 +110,16 @@ def columns_of_text(session: SparkSession, text: str, definitions: Mapping[str, 
     try:
         with store_errors():
             empty = {}
-            for name in read_text(text, definitions).sources:
+            read = read_text(text, definitions)
+            for name in read.sources:
                 definition = definitions[name]
                 assert not isinstance(definition, View)
                 empty[name] = no_rows(session, definition.columns)
             frame = text_frame(session, text, empty, definitions)
             ensure_determined(frame)
+            aliases = {each.alias for part in read.texts for each in parse_query(part).find_all(exp.Alias)}
+            # Any other such name is one that Spark has made.
+            ensure_names(name for name in frame.columns if name in aliases)
             found = schema_of(with_names(frame))
     except StoreError as error:
         raise DefinitionError(f"Spark refuses the query: {error}") from error

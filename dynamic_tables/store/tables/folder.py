@@ -33,6 +33,7 @@ from dynamic_tables.store.names.catalog import (
     pointer_properties,
     to_properties,
 )
+from dynamic_tables.store.names.texts import ensure_names
 from dynamic_tables.store.spark.java_classes import COLLECTIONS, DELTA_LOG, java_class, java_none
 from dynamic_tables.store.spark.log_store import create_once
 from dynamic_tables.store.spark.on_demand import is_waiting
@@ -278,7 +279,7 @@ class Folder:
         Raises DefinitionError: if Spark or Delta cannot create it.
         """
         name = definition.name
-        _ensure_names(columns)
+        ensure_names(column for column, _ in columns)
         self._free(name)
         properties = {**properties, **to_properties(definition, self._next_order())}
         place = self.path_of(name)
@@ -536,17 +537,3 @@ def _ensure_attachable(name: str, place: str, table: BaseTable, metadata: TableM
             )
         if column.lower() == "_metadata":
             raise DefinitionError(f"{name} cannot be attached: the column name {column} is reserved")
-
-
-NO_NAME = frozenset(" ,;{}()\n\t=")
-"""Characters that Delta takes in no name of a column of a table without column mapping."""
-
-
-def _ensure_names(columns: Columns) -> None:
-    """Raises DefinitionError for a name that no column of a Delta table has."""
-    for name, _ in columns:
-        if wrong := sorted(NO_NAME.intersection(name)):
-            plain = "".join("_" if sign in NO_NAME else sign for sign in name)
-            raise DefinitionError(
-                f"no column of a Delta table is named {name!r}, because of {wrong[0]!r}; write {plain}"
-            )
