@@ -9,11 +9,15 @@ have, so that the query fails there instead of giving another answer.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import ClassVar
 
 from sqlglot import exp
+from sqlglot.dialects.databricks import Databricks
+from sqlglot.dialects.dialect import DialectType
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.generators.duckdb import DuckDBGenerator
+from sqlglot.tokenizer_core import Token, TokenType
 
 from given.functions_of_spark import (
     Writer,
@@ -136,6 +140,21 @@ WRITERS: Mapping[type[exp.Expr], Writer] = {
     exp.Typeof: without,
 }
 """How each node is written whose translation by sqlglot means something else."""
+
+
+class WrittenSpark(Databricks):
+    """The dialect in which people's queries are read."""
+
+    def tokenize(self, sql: str, dialect: DialectType = None) -> list[Token]:
+        """Returns the tokens of a text, with `window(..)` as a function.
+
+        After GROUP BY sqlglot takes it for the WINDOW clause.
+        """
+        tokens = super().tokenize(sql, dialect)
+        for token, following in pairwise(tokens):
+            if token.token_type is TokenType.WINDOW and following.token_type is TokenType.L_PAREN:
+                token.token_type = TokenType.VAR
+        return tokens
 
 
 class SparkInDuckDb(DuckDB):

@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from generators.given.model import Given, GivenTable, Goal, Witness
 from given.changes import ANY, Changes, read_changes
+from given.dialect import WrittenSpark
 from given.facts import UNKNOWN, Resolved, Resolver, in_order
 from given.frequencies import Sample
 from given.goals import GoalFinder
@@ -221,7 +222,7 @@ class _Definitions:
 
 def frozen_rows(written: WrittenDefinition) -> WrittenDefinition:
     """Returns the query for the frozen rows of a table, under a name that no table has."""
-    tree = sqlglot.parse_one(f"SELECT * FROM {written.name} WHERE {written.frozen}", read="databricks")
+    tree = sqlglot.parse_one(f"SELECT * FROM {written.name} WHERE {written.frozen}", read=WrittenSpark)
     assert isinstance(tree, exp.Query)
     return replace(written, name=f"{written.name} frozen", tree=tree)
 
@@ -256,7 +257,7 @@ def defined(resolved: Resolved, columns: tuple[Column, ...]) -> Definition:
     )
     if written.view:
         return View(written.name, query)
-    frozen = sqlglot.parse_one(written.frozen, read="databricks") if written.frozen else None
+    frozen = sqlglot.parse_one(written.frozen, read=WrittenSpark) if written.frozen else None
     return DynamicTable(
         written.name,
         query,

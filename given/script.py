@@ -18,6 +18,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from given.dialect import WrittenSpark
 from given.documents import type_of
 from given.functions import SqlFunction, function_of, written_out
 from workload.errors import WorkloadError, first_line
@@ -349,7 +350,7 @@ TOO_DEEP = (
 def _parsed(text: str, place: Place) -> exp.Expr:
     """Returns the tree of a statement. Raises ScriptError, with the line, if sqlglot cannot read it."""
     try:
-        tree = sqlglot.parse_one(text, read="databricks")
+        tree = sqlglot.parse_one(text, read=WrittenSpark)
     except SqlglotError as error:
         at = place
         if errors := getattr(error, "errors", None):
@@ -371,7 +372,7 @@ def _unread(text: str) -> str:
         return f"{_opening(text)} is none of {FORMS}; remove the statement"
     query = re.search(r"(?is)\bAS\b\s*(.*)", text)
     try:
-        sqlglot.parse_one(query[1] if query else "", read="databricks")
+        sqlglot.parse_one(query[1] if query else "", read=WrittenSpark)
     except SqlglotError as error:
         return f"the query behind AS cannot be read: {_short(error)}"
     return f"the statement cannot be read: something between {form} and AS, or the first word behind it"
@@ -462,7 +463,7 @@ def _condition(value: exp.Expr, place: Place) -> str:
     # sqlglot reads a doubled quote as the end of a text and the begin of the next one.
     text = "'".join(part.name for part in value.expressions) if isinstance(value, exp.Concat) else value.name
     try:
-        sqlglot.parse_one(text, into=exp.Condition, read="databricks")
+        sqlglot.parse_one(text, into=exp.Condition, read=WrittenSpark)
     except SqlglotError as error:
         raise ScriptError(f"{place}: FROZEN_WHERE cannot be read: {_short(error)}") from error
     return text

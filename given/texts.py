@@ -16,6 +16,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from given.dialect import WrittenSpark
 from given.translation import conjuncts, duckdb_text, qualified
 from workload.operators import Operator
 from workload.query import Derived, Named, Verbatim
@@ -32,7 +33,7 @@ def smaller_texts(query: Verbatim, known: Catalog, *, columns: bool) -> Iterator
     because nothing else reads the table.
     """
     try:
-        tree = sqlglot.parse_one(query.text, read="databricks")
+        tree = sqlglot.parse_one(query.text, read=WrittenSpark)
     except SqlglotError:
         return
     names = {name: [column.name for column in of] for name, of in known.items()}
@@ -50,7 +51,7 @@ def smaller_texts(query: Verbatim, known: Catalog, *, columns: bool) -> Iterator
 def operators_in(text: str) -> list[Operator]:
     """Returns the operators of a text, each as often as it occurs; none if sqlglot cannot read the text."""
     try:
-        tree = sqlglot.parse_one(text, read="databricks")
+        tree = sqlglot.parse_one(text, read=WrittenSpark)
     except SqlglotError:
         return []
     return [operator for node in tree.walk() for operator in _operators(node)]
@@ -108,7 +109,7 @@ def _edited(
     edit(cut)
     with suppress(SqlglotError):
         text = cut.sql("databricks", comments=False)
-        again = sqlglot.parse_one(text, read="databricks")
+        again = sqlglot.parse_one(text, read=WrittenSpark)
         read = {table.name.lower() for table in again.find_all(exp.Table)}
         sources = tuple(each for each in query.sources if _name(each) in read)
         yield replace(query, text=text, translated=duckdb_text(qualified(again, names)[1]), sources=sources)

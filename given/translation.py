@@ -41,6 +41,8 @@ def duckdb_text(tree: exp.Expr) -> str:
     """Returns the text of a query or an expression for DuckDB."""
     translated = tree.transform(for_duckdb)
     for select in translated.find_all(exp.Select):
+        write_time_windows(select)
+    for select in translated.find_all(exp.Select):
         group = select.args.get("group")
         if group is not None and group.find(exp.Rollup, exp.Cube, exp.GroupingSets):
             # Without input rows Spark gives no row for the empty grouping set, and DuckDB gives one. Every
@@ -51,6 +53,29 @@ def duckdb_text(tree: exp.Expr) -> str:
         # Over NULLs alone, COUNT_IF is NULL in DuckDB and 0 in Spark.
         counted.replace(exp.Count(this=exp.Case().when(counted.this.copy(), exp.Literal.number(1))))
     return translated.sql(SparkInDuckDb, comments=False)
+
+
+def write_time_windows(select: exp.Select) -> None:
+    """Writes `GROUP BY window(ts, '10 minutes')` as a grouping by the beginning of the window, in place.
+
+    Windows that slide, and other forms, stay as they are; DuckDB has no such function.
+    """
+    group = select.args.get("group")
+    keys = group.expressions if group is not None else []
+    calls = [key for key in keys if isinstance(key, exp.Anonymous) and key.name.lower() == "window"]
+    if len(calls) != 1 or len(calls[0].expressions) != 2 or not calls[0].expressions[1].is_string:
+        return
+    time, length = (each.sql(SparkInDuckDb) for each in calls[0].expressions)
+    # Spark's windows begin at 1970.
+    begin = f"TIME_BUCKET(INTERVAL {length}, CAST({time} AS TIMESTAMP), TIMESTAMP '1970-01-01')"
+    ends = {"start": begin, "end": f"({begin} + INTERVAL {length})"}
+    for column in list(select.find_all(exp.Column)):
+        if column.table.lower() == "window" and column.name.lower() in ends:
+            moment: exp.Expr = exp.var(ends[column.name.lower()])
+            column.replace(exp.alias_(moment, column.name) if column.parent is select else moment)
+    calls[0].replace(exp.var(begin))
+    # A row without a time is in no window.
+    select.where(exp.var(f"({time}) IS NOT NULL"), copy=False)
 
 
 def join_listed_relations(tree: exp.Expr) -> bool:

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from campaign.audit.stored import Unreadable
 from dynamic_tables.own_functions import Loaded
+from given.dialect import WrittenSpark
 from given.translation import duckdb_text
 from oracle.duck import open_duckdb
 from workload.errors import first_line
@@ -221,7 +222,7 @@ def _at_time(text: str, time: int) -> exp.Expr:
             return exp.cast(exp.Literal.string(str(moment.replace(tzinfo=None))), "TIMESTAMP")
         return node
 
-    return sqlglot.parse_one(text, read="databricks").transform(constant)
+    return sqlglot.parse_one(text, read=WrittenSpark).transform(constant)
 
 
 def _views_in(parsed: exp.Expr, views: Mapping[str, str]) -> Sequence[str]:

@@ -29,6 +29,7 @@ from dynamic_tables.plan.types import BOOLEAN, DATE, DOUBLE, INT, STRING, TIMEST
 from dynamic_tables.plan.written.render import render
 from dynamic_tables.reading.bind import bind_query
 from dynamic_tables.store.names.texts import type_of
+from given.dialect import WrittenSpark
 from given.translation import duckdb_text
 from oracle.duck import open_duckdb
 from tests.truth.examples_of_spark import all_examples
@@ -107,7 +108,7 @@ def rows(found: object) -> list[tuple[object, ...]]:
 
 
 def translated(query: str) -> str:
-    return duckdb_text(sqlglot.parse_one(query, read="databricks"))
+    return duckdb_text(sqlglot.parse_one(query, read=WrittenSpark))
 
 
 def test_expressions_mean_in_duckdb_what_they_mean_in_spark(

@@ -13,6 +13,7 @@ from generators.given.model import Given
 from given.read import read_definitions
 from given.script import ScriptError
 from oracle.duck import open_duckdb
+from workload.query import Verbatim
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -294,6 +295,18 @@ def test_hundreds_of_conditions_are_read_and_thousands_are_refused_in_one_line(t
     ):
         with pytest.raises(ScriptError, match=r"line 2: the query is nested too deeply; write a long chain"):
             given(tmp_path, table, f"CREATE DYNAMIC TABLE x AS {query}")
+
+
+def test_a_window_of_time_is_read_and_has_a_text_for_duckdb(tmp_path: Path) -> None:
+    found = given(
+        tmp_path,
+        "CREATE TABLE t (a INT, ts TIMESTAMP)",
+        "CREATE DYNAMIC TABLE x AS SELECT window.start, MAX(a) AS m FROM t GROUP BY window(ts, '1 hour')",
+    )
+    (definition,) = found.definitions
+    assert isinstance(definition.query, Verbatim)
+    assert definition.query.columns[0][0] == "start"
+    assert "window" not in definition.query.translated.lower()
 
 
 def test_of_a_long_case_only_the_first_branches_are_goals(tmp_path: Path) -> None:
