@@ -15,20 +15,27 @@ from deltalake import DeltaTable
 from campaign.audit.evaluate import INTERNAL, Evaluation
 from campaign.audit.stored import Refresh, StoredTable, Unreadable, refreshes_of, rows_at, tables_of
 from campaign.errors import CampaignError
-from dynamic_tables.define import read_query
-from dynamic_tables.definition import Definition
+from dynamic_tables.definition import Columns, Definition
 from dynamic_tables.differentiate.registry import RULES
-from dynamic_tables.errors import DefinitionError, DynamicTablesError
+from dynamic_tables.errors import DefinitionError, DynamicTablesError, UnsupportedError
 from dynamic_tables.operations.own_functions import known_functions
 from dynamic_tables.own_functions import Loaded, OwnFunction, called, loaded
 from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.nodes import ROW_ID
 from dynamic_tables.plan.time import at_times
+from dynamic_tables.plan.types import Type
 from dynamic_tables.plan.written.render import render
 from dynamic_tables.store.log.files import LocalFiles
 from dynamic_tables.store.log.journal import Journal
 from dynamic_tables.store.log.log import TableMetadata
-from dynamic_tables.store.names.catalog import ATTACHED, DYNAMIC_TABLE, VIEW, attached, from_metadata
+from dynamic_tables.store.names.catalog import (
+    ATTACHED,
+    DYNAMIC_TABLE,
+    VIEW,
+    attached,
+    from_metadata,
+    parse_type,
+)
 from dynamic_tables.store.port import Action
 from workload.errors import first_line
 
@@ -211,7 +218,7 @@ def _compared(
         columns, missing, less, extra, more = evaluation.difference("stored", "due", ROWS_SHOWN)
         verdict = AuditVerdict.VIOLATED if facts else AuditVerdict.HOLDS
         if less or more:
-            alone = _confirmed(table, tables, evaluation, newest.timestamp)
+            alone = _confirmed(table, tables, evaluation, newest.timestamp, functions)
             if verdict is AuditVerdict.HOLDS:
                 verdict = AuditVerdict.UNKNOWN if alone else AuditVerdict.VIOLATED
             facts = [*facts, *alone]
@@ -252,7 +259,11 @@ def _frozen(table: StoredTable, refreshes: Sequence[Refresh], evaluation: Evalua
 
 
 def _confirmed(
-    table: StoredTable, tables: Mapping[str, StoredTable], evaluation: Evaluation, time: int
+    table: StoredTable,
+    tables: Mapping[str, StoredTable],
+    evaluation: Evaluation,
+    time: int,
+    functions: Sequence[Loaded],
 ) -> Sequence[str]:
     """Confirms a difference by the engine's reading of the query; returns a fact if there is no such reading.
 
@@ -260,7 +271,7 @@ def _confirmed(
     Unreadable: by the other reading the table is right, so that nothing can be said.
     """
     try:
-        second_reading(table, tables, evaluation, "due by the engine", time)
+        second_reading(table, tables, evaluation, "due by the engine", time, functions)
     except Unreadable as error:
         return [f"no second reading of the query confirms the difference: {error}"]
     if table.frozen_where:
@@ -280,19 +291,34 @@ def _listed(columns: Sequence[str]) -> str:
 
 
 def second_reading(
-    table: StoredTable, tables: Mapping[str, StoredTable], evaluation: Evaluation, keep: str, time: int
+    table: StoredTable,
+    tables: Mapping[str, StoredTable],
+    evaluation: Evaluation,
+    keep: str,
+    time: int,
+    functions: Sequence[Loaded],
 ) -> None:
-    """Keeps the rows of a query by the engine's plan. Raises Unreadable: the engine has no plan for it."""
+    """Keeps the rows of a query by the engine's plan. Raises Unreadable: the engine has no plan for it.
+
+    `functions`: those of the account's own that the query calls; DuckDB has them under their names.
+    """
+    returned = {each.function.name.lower(): each.function.returns for each in functions}
+
+    def type_of(expression: str, _: Columns) -> Type | None:
+        """Returns the type of a call of an own function; what else the engine does not know has none."""
+        returns = returned.get(expression.partition("(")[0].strip().lower())
+        return None if returns is None else parse_type(returns)
+
     try:
         definitions = {name: _definition(each) for name, each in tables.items() if each is not table}
-        bound = read_query(table.text, definitions, RULES).bound
-        if bound is None:
-            raise Unreadable("the engine has no plan of the query either")
+        bound = RULES.bind(table.text, definitions, type_of)
         leaves = {name: name for name in tables}
         columns = ", ".join(DUCKDB.identifier(column.name) for _, column in bound.outputs)
         evaluation.run(
             f"SELECT {columns} FROM ({render(at_times(bound.plan, None, time), DUCKDB, leaves).text()})", keep
         )
+    except UnsupportedError as error:
+        raise Unreadable(f"the engine has no plan of the query either: {error}") from error
     except (DynamicTablesError, duckdb.Error, KeyError) as error:
         raise Unreadable(f"the engine's reading cannot be run: {first_line(error)}") from error
 
