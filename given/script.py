@@ -27,7 +27,8 @@ from workload.schema import Column, Table
 from workload.types import SqlType
 from workload.wellformed import check_definitions
 
-FORMS = "CREATE TABLE, CREATE VIEW, CREATE FUNCTION or CREATE DYNAMIC TABLE"
+KNOWN = ("CREATE TABLE", "CREATE VIEW", "CREATE FUNCTION", "CREATE DYNAMIC TABLE")
+FORMS = f"{', '.join(KNOWN[:-1])} or {KNOWN[-1]}"
 
 PARTS = "__"
 """The separator between the parts of a name: raw.sales is raw__sales in scenarios and reports."""
@@ -365,9 +366,7 @@ def _parsed(text: str, place: Place) -> exp.Expr:
 
 def _unread(text: str) -> str:
     """Returns what is wrong with a statement of which sqlglot knows the first word alone."""
-    form = next(
-        (form for form in FORMS.replace(" or ", ", ").split(", ") if text.upper().startswith(form)), ""
-    )
+    form = next((form for form in KNOWN if text.upper().startswith(form)), "")
     if not form:
         return f"{_opening(text)} is none of {FORMS}; remove the statement"
     query = re.search(r"(?is)\bAS\b\s*(.*)", text)

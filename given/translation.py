@@ -69,7 +69,9 @@ def write_time_windows(select: exp.Select) -> None:
     # Spark's windows begin at 1970.
     begin = f"TIME_BUCKET(INTERVAL {length}, CAST({time} AS TIMESTAMP), TIMESTAMP '1970-01-01')"
     ends = {"start": begin, "end": f"({begin} + INTERVAL {length})"}
-    for column in list(select.find_all(exp.Column)):
+    # Not below a query inside this one, which may have windows of its own.
+    own = select.walk(prune=lambda node: isinstance(node, exp.Query) and node is not select)
+    for column in [node for node in own if isinstance(node, exp.Column)]:
         if column.table.lower() == "window" and column.name.lower() in ends:
             moment: exp.Expr = exp.var(ends[column.name.lower()])
             column.replace(exp.alias_(moment, column.name) if column.parent is select else moment)

@@ -267,8 +267,8 @@ def _confirmed(
 ) -> Sequence[str]:
     """Confirms a difference by the engine's reading of the query; returns a fact if there is no such reading.
 
-    Then the difference is no proof: a function that is translated wrongly would make it as well. Raises
-    Unreadable: by the other reading the table is right, so that nothing can be said.
+    Without a second reading the difference is no proof: a wrong translation of a function would make it, too.
+    Raises Unreadable: by the other reading the table is right, so that nothing can be said.
     """
     try:
         second_reading(table, tables, evaluation, "due by the engine", time, functions)

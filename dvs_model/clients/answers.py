@@ -341,7 +341,7 @@ class Answers:
         if self.basis.unordered is None or self.basis.missing:
             return ""
         if any(finding.name != UNREPEATED for finding in self.basis.findings):
-            # Other findings name reads that are in no order's way, so that the search is without them.
+            # A read with another finding is not among those that the search explains.
             return ""
         if not self.search or self.serial is True:
             # A serial order that keeps sessions is also one that need not keep them.

@@ -53,7 +53,7 @@ from dynamic_tables.reading.text.parse import (
 )
 from dynamic_tables.reading.text.relations import Relations, StoredRelation, View
 from dynamic_tables.reading.text.time_windows import refuse_time_windows
-from dynamic_tables.reading.values.bind_expression import ExpressionBinder, chained
+from dynamic_tables.reading.values.bind_expression import ExpressionBinder
 from dynamic_tables.reading.values.passed import TypeOf
 from dynamic_tables.reading.values.refusals import join_kind, refuse_clauses, refuse_parts
 from dynamic_tables.reading.values.scope import Bound, Cte, Names, Outputs, Scope, listed
@@ -64,8 +64,6 @@ MAX_SCANS = 500
 chain of views that each use the one below twice, the number doubles with each view."""
 
 LESS_DEEP = "write a long chain of equalities with IN, or split the query over several dynamic tables"
-
-CHAINS = (exp.And, exp.Or)
 
 MAX_NESTING = 200
 """The most levels of a syntax tree: binding and rendering go through them by recursion."""
@@ -123,9 +121,13 @@ def _nesting(tree: exp.Expr) -> int:
     """Returns how many levels of a syntax tree lie in one another; a chain of AND, or of OR, is one."""
     depth, level = 0, [tree]
     while level:
-        parts = [part for node in level for part in (chained(node) if isinstance(node, CHAINS) else [node])]
+        parts = [part for node in level for part in _parts(node)]
         depth, level = depth + 1, [child for part in parts for child in part.iter_expressions()]
     return depth
+
+
+def _parts(node: exp.Expr) -> Iterator[exp.Expr]:
+    return node.flatten(unnest=False) if isinstance(node, exp.Connector) else iter((node,))
 
 
 def _depth(plan: Plan) -> int:

@@ -9,7 +9,7 @@ silently mean something else.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
@@ -121,7 +121,8 @@ class ExpressionBinder:
             if moved is not None:
                 return moved
         if kind in (exp.And, exp.Or):
-            parts = [self.bind(part) for part in chained(node)]
+            # A chain may have hundreds of parts.
+            parts = [self.bind(part) for part in node.flatten(unnest=False)]
             return joined(parts, lambda left, right: call(BINARY[kind], left, right))
         if kind in BINARY:
             _only(node, "this", "expression")
@@ -347,17 +348,6 @@ def _datediff(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     if node.args.get("unit") is not None and str(node.args["unit"]).upper() != "DAY":
         raise not_admitted(node)
     return binder.apply("datediff", _without_date_wrapper(node.this), _without_date_wrapper(node.expression))
-
-
-def chained(node: exp.Expr) -> Iterator[exp.Expr]:
-    """Yields the parts of a chain of one operator, left to right, however long; parentheses end it."""
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        if type(part) is type(node):
-            waiting += [part.expression, part.this]
-        else:
-            yield part
 
 
 def _concat(binder: ExpressionBinder, node: exp.Expr) -> Expr:
