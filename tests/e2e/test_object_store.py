@@ -20,7 +20,7 @@ from dynamic_tables.session.jars import S3A
 from dynamic_tables.session.launch import fetch_jars
 from dynamic_tables.store.log.files import LocalFiles
 from servers.own import Server, ServerMissing
-from servers.s3 import UNCONDITIONAL, make_bucket, started
+from tests.s3_server import UNCONDITIONAL, make_bucket, started
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
