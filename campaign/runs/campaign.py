@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Timer
 from types import MappingProxyType
 from typing import Any
 
@@ -31,6 +32,9 @@ from engines.errors import EngineError
 from generators.generate import scenario_at
 from workload.errors import WorkloadError
 from workload.outcomes.results import OutcomeClass, RunSummary
+
+WAITED = 5.0
+"""Seconds after the budget until a run says what it waits for: most scenarios are finished before."""
 
 AFTER_INTERRUPT = 10.0
 """Seconds of shrinking after Ctrl-C: the user wants to stop, and `dvs shrink` can continue later."""
@@ -97,7 +101,7 @@ def run_plan(
     ensure_reachable_floors(profile)
     started = now().isoformat(timespec="seconds")
     with open_journal(plan, spec, out, started, resume=resume, options=options) as opened:
-        judged = judge_all(plan, spec, opened, progress)
+        judged = judge_all(plan, spec, opened, progress, report)
         tally = judged.tally
         budget = budget_for(shrinking, judged, report)
         refused = refused_by_adapter(judged, plan, spec)
@@ -137,11 +141,16 @@ class JudgedScenarios:
 
 
 def judge_all(
-    plan: CampaignPlan, spec: LaneSpec, opened: Journal, progress: Callable[[Tally], None]
+    plan: CampaignPlan,
+    spec: LaneSpec,
+    opened: Journal,
+    progress: Callable[[Tally], None],
+    report: Callable[[str], None],
 ) -> JudgedScenarios:
     """Judges the scenarios that are not journalled yet; returns them together with the journalled ones.
 
-    An interrupt (KeyboardInterrupt) ends it with the scenarios that were judged by then.
+    An interrupt (KeyboardInterrupt) ends it with the scenarios that were judged by then. `report` is told
+    where the time is over and a scenario still runs.
     """
     start = time.perf_counter() - opened.elapsed
     result = JudgedScenarios()
@@ -149,7 +158,8 @@ def judge_all(
         result.add(entry.judged)
     progress(result.tally)
     try:
-        with closing(run(remaining_plan(plan, opened), spec)) as scenarios:
+        remaining = remaining_plan(plan, opened)
+        with closing(run(remaining, spec)) as scenarios, said_when_over(remaining.budget, report):
             for judged in scenarios:
                 opened.add(judged, time.perf_counter() - start)
                 result.add(judged)
@@ -158,6 +168,22 @@ def judge_all(
         result.interrupted = True
     result.seconds = time.perf_counter() - start
     return result
+
+
+@contextmanager
+def said_when_over(budget: float | None, report: Callable[[str], None]) -> Iterator[None]:
+    """Reports what the run waits for, where the block goes on after its budget of seconds; None: never."""
+    if budget is None:
+        yield
+        return
+    text = "the time is over; the scenarios under way are finished first (Ctrl-C ends the run now)"
+    timer = Timer(budget + WAITED, report, (text,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextmanager
@@ -198,7 +224,7 @@ def refused_by_adapter(judged: JudgedScenarios, plan: CampaignPlan, spec: LaneSp
     if not spec.adapter:
         return {}
     return {
-        each.index: (scenario_at(plan.seed, plan.profile, each.index), each.outcome)
+        each.index: (each.drawn or scenario_at(plan.seed, plan.profile, each.index), each.outcome)
         for each in judged.failed
         if each.outcome.outcome is OutcomeClass.UNSUPPORTED
     }
@@ -226,7 +252,8 @@ def shrink_and_group(
     tally = judged.tally
     scenarios = {
         failed.index: FailedScenario(
-            failed.outcome.reproduction or scenario_at(plan.seed, plan.profile, failed.index), failed.outcome
+            failed.outcome.reproduction or failed.drawn or scenario_at(plan.seed, plan.profile, failed.index),
+            failed.outcome,
         )
         for failed in sorted(judged.failed, key=lambda failed: failed.index)
     }

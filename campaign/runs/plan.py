@@ -10,6 +10,7 @@ from itertools import count, islice
 from campaign.errors import CampaignError
 from generators.profiles import Profile
 from workload.outcomes.results import Outcome
+from workload.scenario import Scenario
 
 LASTING_SECONDS = 300.0
 """Seconds from which a campaign is a long one, for which a slower start of a faster JVM pays off."""
@@ -66,11 +67,14 @@ class JudgedScenario:
     """The result of one scenario. `coverage`: counts of what the scenario contains, by `kind: name`.
 
     `index`: the number of the scenario in its campaign; seed, profile and index decide the scenario.
+    `drawn`: the scenario, where it did not pass and drawing it again would ask the engine again which queries
+    it takes, each by a database of its own. The journal does not hold it, because of its size.
     """
 
     index: int
     outcome: Outcome
     coverage: Mapping[str, int]
+    drawn: Scenario | None = None
 
 
 def scenario_count(scenarios: int | None, budget: float | None, default: int) -> int | None:

@@ -21,7 +21,7 @@ from engines.engine import METHODS
 from engines.registry import find_adapter
 from generators.generate import scenario_at
 from generators.profiles import Profile
-from workload.limits import NO_LIMITS
+from workload.limits import NO_LIMITS, Limits
 from workload.outcomes.results import ENGINE_DIED, Check, Finding, Outcome, OutcomeClass
 from workload.scenario import Scenario
 
@@ -34,6 +34,7 @@ def judge_chunk(
     A worker gets indices in place of scenarios, because seed, profile and index decide a scenario.
     """
     lane = worker.lifted_lane(spec, lasting=lasting)
+    asks = _limits_that_ask(spec) is not None
     judged = []
     for index in indices:
         start = time.perf_counter()
@@ -47,8 +48,15 @@ def judge_chunk(
         coverage.update(cut or {})
         if profile.given is not None:
             coverage.update(goals_met(profile.given, ran))
-        judged.append(JudgedScenario(index, outcome, coverage))
+        keep = asks and outcome.outcome is not OutcomeClass.PASSED
+        judged.append(JudgedScenario(index, outcome, coverage, scenario if keep else None))
     return judged
+
+
+def _limits_that_ask(spec: LaneSpec) -> Limits | None:
+    """Returns the limits of a lane's adapter where they ask the engine what it takes; None: they do not."""
+    limits = find_adapter(spec.adapter).capabilities.limits if spec.adapter else NO_LIMITS
+    return limits if limits.asks else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +199,7 @@ def _drawn_again(plan: CampaignPlan, spec: LaneSpec, index: int) -> Scenario:
     that was asked is the cause: the scenario is then drawn without asking, with that query.
     """
     profile = plan.profile
-    if not spec.adapter or not (limits := find_adapter(spec.adapter).capabilities.limits).asks:
+    if (limits := _limits_that_ask(spec)) is None:
         return scenario_at(plan.seed, profile, index)
     with pool_for(spec, 1) as workers:
         try:
