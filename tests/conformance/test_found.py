@@ -20,9 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 ENGINES = read_found(ROOT / "found")
 (SPARK,) = (engine for engine in ENGINES if engine.key == "spark")
 BUGS = [
-    pytest.param(engine, bug, id=f"{engine.key}/{bug.name}")
+    # A program says something about an engine of others; of each engine the first shows that they are run.
+    pytest.param(engine, bug, id=f"{engine.key}/{bug.name}", marks=[pytest.mark.nightly] * (place > 0))
     for engine in ENGINES
-    for bug in engine.bugs
+    for place, bug in enumerate(engine.bugs)
     if engine is not SPARK
 ]
 

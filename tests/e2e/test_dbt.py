@@ -291,6 +291,7 @@ def test_seeds_ephemeral_models_and_what_is_left_out(small: Path) -> None:
     assert not (small / "LEAK.csv").exists()
 
 
+@pytest.mark.nightly
 def test_a_run_that_cannot_be_disturbed_is_no_pass(small: Path) -> None:
     with dbt_process(Target(small, str(PYTHON))) as dbt:
         project = opened(dbt, SHOP / "schema.sql", None, {})
@@ -331,6 +332,7 @@ def test_a_bad_project_is_one_line(small: Path) -> None:
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.nightly
 def test_a_source_without_a_table_says_where_to_write_it(small: Path, tmp_path: Path) -> None:
     schema = tmp_path / "schema.sql"
     with dbt_process(Target(small, str(PYTHON))) as dbt:

@@ -334,6 +334,7 @@ def test_sampled_values_are_not_shown_unless_it_is_asked_for(shop: Path, tmp_pat
         assert any(secret in text for text in (printed, error, *files)) is shown
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_whoever_takes_definitions_takes_sampled_values(shop: Path) -> None:
     sampled = ("--definitions", str(shop), "--values", "sample")

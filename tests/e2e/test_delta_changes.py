@@ -47,6 +47,7 @@ def test_changes_of_every_size_are_exact(tmp_path: Path, spark: SparkSession) ->
     account.store.close()  # type: ignore[attr-defined]
 
 
+@pytest.mark.nightly
 def test_nan_is_found_in_what_the_engine_wrote(tmp_path: Path, spark: SparkSession) -> None:
     account = Account.open(str(tmp_path), spark, WallClock())
     account.create_base_table("r", {"k": "INT", "x": "DOUBLE"})
@@ -58,7 +59,7 @@ def test_nan_is_found_in_what_the_engine_wrote(tmp_path: Path, spark: SparkSessi
     account.store.close()  # type: ignore[attr-defined]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_dates_that_python_does_not_have(tmp_path: Path, spark: SparkSession) -> None:
     account = Account.open(str(tmp_path), spark, WallClock())
     account.create_base_table("r", {"k": "INT", "d": "DATE"})
@@ -127,6 +128,7 @@ def test_a_refresh_may_choose_to_be_full(
     account.store.close()  # type: ignore[attr-defined]
 
 
+@pytest.mark.nightly
 def test_many_small_commits_are_rewritten_as_one_file(tmp_path: Path, spark: SparkSession) -> None:
     clock = SimulatedClock()
     account = with_sizes(tmp_path, spark, clock, Sizes(small_files=2))

@@ -359,6 +359,7 @@ def test_a_transaction_over_tables_is_all_or_nothing(shop: Shop) -> None:
     assert shop.refresh().action is Action.NO_DATA
 
 
+@pytest.mark.nightly
 def test_a_last_statement_without_effect_completes_its_transaction(shop: Shop) -> None:
     shop.filled().at(20, "INSERT INTO r VALUES (3, 'b')", "DELETE FROM r WHERE k = 99")
     assert shop.refresh().action is Action.INCREMENTAL
@@ -394,6 +395,7 @@ def test_changes_that_do_not_fit_are_refused(shop: Shop, few: bool) -> None:
     assert shop.rows() == [("a", 3)]
 
 
+@pytest.mark.nightly
 def test_a_version_is_readable_until_its_files_are_gone(shop: Shop) -> None:
     shop.filled().at(20, "UPDATE r SET v = 'b' WHERE k = 1")
     old = SourceVersion(1, 10, 1, "")
@@ -507,6 +509,7 @@ def test_a_commit_that_cannot_be_read_concerns_the_tables_above_it(shop: Shop) -
     assert account.read("beside").count() == 3
 
 
+@pytest.mark.nightly
 def test_a_dropped_name_can_be_used_again(shop: Shop) -> None:
     shop.filled()
     shop.account.drop("g")
@@ -521,6 +524,7 @@ def test_a_dropped_name_can_be_used_again(shop: Shop) -> None:
     assert shop.rows("d") == [(5,)]
 
 
+@pytest.mark.nightly
 def test_text_that_no_rule_covers_is_typed_and_run_by_spark(shop: Shop) -> None:
     shop.filled()
     shop.account.create_view(
@@ -597,6 +601,7 @@ def test_both_ways_to_files_agree(tmp_path: Path, spark: SparkSession) -> None:
     assert list((tmp_path / "c").iterdir()) == []
 
 
+@pytest.mark.nightly
 def test_small_changes_are_written_without_spark_wherever_hadoop_reaches(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

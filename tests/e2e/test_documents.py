@@ -71,6 +71,7 @@ def lane_on_delta(spark: SparkSession, folder: Path, *, faulty: bool) -> Lane:
     return Lane(engine=started, on_spark=True)
 
 
+@pytest.mark.nightly
 def test_a_change_of_a_document_is_seen(tmp_path: Path, spark: SparkSession) -> None:
     assert lane_on_delta(spark, tmp_path, faulty=False).judge(CHANGED).outcome is OutcomeClass.PASSED
     outcome = lane_on_delta(spark, tmp_path, faulty=True).judge(CHANGED)

@@ -89,6 +89,7 @@ def test_rows_of_other_columns_are_refused_and_damage_nothing(spark: SparkSessio
     assert contents(spark, path) == {(1, 0), (2, 0), (3, 7)}
 
 
+@pytest.mark.nightly
 def test_sparks_own_update_is_not_fenced_to_what_was_read_before(spark: SparkSession, path: str) -> None:
     [read] = [row["n"] for row in spark.read.format("delta").load(path).where("id = 1").collect()]
     Handle(path).update({"n": "50"}, "id = 1")

@@ -62,6 +62,7 @@ def test_what_is_written_again_costs_what_differs(
     assert rows(account, "copied") == [("a", 10), ("b", 20), ("c", 40), (None, 30)]
 
 
+@pytest.mark.nightly
 def test_an_order_by_the_key_is_total(account: Account, tmp_path: Path, spark: SparkSession) -> None:
     over = "OVER (PARTITION BY n % 20 ORDER BY id, part)"
     query = f"SELECT id, part, LAST_VALUE(n) {over} AS l, NTH_VALUE(n, 2) {over} AS s FROM daily"
@@ -91,6 +92,7 @@ def test_two_rows_of_one_key_fail_every_refresh_until_one_is_gone(
     assert (refreshed.record.inserted, refreshed.record.deleted) == (1, 1)
 
 
+@pytest.mark.nightly
 def test_a_table_with_other_columns_is_written_anew_and_one_without_the_key_is_refused(
     account: Account, tmp_path: Path, spark: SparkSession
 ) -> None:

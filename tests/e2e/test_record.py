@@ -88,7 +88,7 @@ def test_broken_connections_leave_transactions_without_an_answer(address: str, t
 CRASHES = ("--kill-server", "0.5s", "--rate", "300")
 
 
-@pytest.mark.parametrize("database", ["postgresql", "mariadb"])
+@pytest.mark.parametrize("database", ["postgresql", pytest.param("mariadb", marks=pytest.mark.nightly)])
 def test_what_was_acknowledged_survives_the_server(database: str, tmp_path: Path) -> None:
     result = dvs_record(tmp_path, database, *CRASHES)
     if "apt-get install" in result.output:

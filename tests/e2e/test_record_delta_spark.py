@@ -105,7 +105,7 @@ def test_two_tables_have_no_common_snapshot(spark: SparkSession, tmp_path: Path)
         assert isinstance(run.judged(tmp_path).levels[Level.PL_2_PLUS], Violated)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_random_clients_on_one_jvm(spark: SparkSession, tmp_path: Path) -> None:
     limits = ["--transactions", "12", "--clients", "3", "--seconds", "20m"]
     result = CliRunner().invoke(main, ["record", "delta-spark", *limits, "--out", str(tmp_path / "h.edn")])

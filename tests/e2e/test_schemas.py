@@ -48,7 +48,10 @@ ELSEWHERE = {
 """Compared by the tests that have what these commands need."""
 
 
-@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.nightly] * (name == "verify-rules")) for name in PRINTED],
+)
 def test_a_command_prints_what_its_schema_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -92,7 +92,7 @@ def refreshes(trace: Trace) -> list[object]:
 
 @pytest.mark.parametrize(
     "scenario",
-    [SHOP, COPIES, lifted(scenario_at(3, QUICK, 5))],
+    [SHOP, COPIES, pytest.param(lifted(scenario_at(3, QUICK, 5)), marks=pytest.mark.nightly)],
     ids=lambda s: s.name,
 )
 def test_both_tiers_do_the_same(scenario: Scenario, spark: SparkSession) -> None:
@@ -102,6 +102,7 @@ def test_both_tiers_do_the_same(scenario: Scenario, spark: SparkSession) -> None
     assert len(on_spark.refreshes) > 1
 
 
+@pytest.mark.nightly
 def test_stock_settings_do_the_same(spark: SparkSession) -> None:
     scenario = min((scenario_at(3, QUICK, index) for index in range(6)), key=lambda it: len(it.steps))
     stock = open_session(settings=Settings.STOCK)

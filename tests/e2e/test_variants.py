@@ -91,6 +91,7 @@ def test_documents_are_maintained(account: Account) -> None:
         assert_is_the_query(account, name, text)
 
 
+@pytest.mark.nightly
 def test_the_order_of_keys_is_no_change(account: Account) -> None:
     account.create_dynamic_table("copied", "SELECT k, p FROM r")
     account.execute('UPDATE r SET p = parse_json(\'{"b":[1,2,"x"],"a":1}\') WHERE k = 1')

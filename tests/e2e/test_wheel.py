@@ -194,6 +194,7 @@ def is_the_line(text: str, folder: Path) -> bool:
     )
 
 
+@pytest.mark.nightly
 def test_hidden_packages_are_named_in_one_line(environment: Environment, tmp_path: Path) -> None:
     folder = project(tmp_path, *PACKAGE_FILES)
 

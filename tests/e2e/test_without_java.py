@@ -74,6 +74,7 @@ def test_a_table_is_suspended_without_java(folder: str) -> None:
     assert "SUSPENDED" not in run("status", folder).output
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("arguments", [("refresh", "d"), ("run", "--once"), ("run", "--for", "1")])
 def test_what_computes_ends_where_no_session_can_be_opened(folder: str, arguments: tuple[str, ...]) -> None:
     name, *rest = arguments

@@ -43,7 +43,7 @@ def test_promises_hold_after_every_commit(tmp_path: Path) -> None:
     profile = replace(SMOKE, given=given, rounds=(3, 5), dynamic_tables=(1, 3))
     statements: set[str] = set()
     rows = 0
-    for index in range(examples(75)):
+    for index in range(examples(30)):
         scenario = scenario_at(5, profile, index)
         check_scenario(scenario)
         with DelayedView(scenario) as truth:
@@ -54,7 +54,7 @@ def test_promises_hold_after_every_commit(tmp_path: Path) -> None:
                         assert truth.broken_promise(table.name, step.at) == "", (index, step)
             rows += sum(len(truth.source_rows(t.name, scenario.steps[-1].at)) for t in scenario.tables)
     assert statements >= {"Insert", "Update", "Delete", "Merge", "Truncate", "Overwrite", "Restore"}
-    assert rows > examples(75)
+    assert rows > examples(30)
 
 
 def test_a_broken_promise_is_noticed(tmp_path: Path) -> None:

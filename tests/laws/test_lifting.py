@@ -94,7 +94,7 @@ def test_databases_of_random_scenarios(seed: int) -> None:
 
 def test_refresh_intervals_of_random_scenarios() -> None:
     lifted_ones = 0
-    for index in range(5):
+    for index in range(examples(3)):
         scenario = scenario_at(7, SMOKE, index)
         if any(may_fail(definition.query) for definition in scenario.definitions):
             continue
@@ -115,7 +115,7 @@ def test_refresh_intervals_of_random_scenarios() -> None:
                         assert Bag.of(alone.contents(table.name, last), types) == Bag.of(
                             truth.contents(table.name, interval.end), types
                         )
-    assert lifted_ones > 2
+    assert lifted_ones > 1
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -196,6 +196,7 @@ def test_a_rule_is_proved(name: str) -> None:
     assert proof.cases > proof.formulas
 
 
+@pytest.mark.nightly
 def test_pairs_of_operators_are_proved_too_over_fewer_values_where_z3_gives_up() -> None:
     wide = prove_one(form("limit over union", quick=False), False)
     assert (wide.outcome, wide.domain) == (Outcome.PROVED, PAIR_DOMAIN)

@@ -190,7 +190,9 @@ class Plain:
 LETTER = Reading(derived_writes=DerivedWrites.LETTER)
 
 
-@pytest.mark.parametrize(("name", "reading"), [("changed", DEFAULT), ("letter", LETTER)])
+@pytest.mark.parametrize(
+    ("name", "reading"), [("changed", DEFAULT), pytest.param("letter", LETTER, marks=pytest.mark.nightly)]
+)
 def test_the_edges_of_the_proof_are_those_that_the_product_draws(name: str, reading: Reading) -> None:
     """For histories without predicates, of so few versions that all combinations can be tried."""
     THEORY.z3, z3 = Plain, THEORY.z3

@@ -100,7 +100,9 @@ COMMITS = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seed", "vectors"), [(1, "true"), (2, "false")])
+@pytest.mark.parametrize(
+    ("seed", "vectors"), [(1, "true"), pytest.param(2, "false", marks=pytest.mark.nightly)]
+)
 def test_the_net_of_any_interval_is_the_difference_of_its_ends(
     history: History, seed: int, vectors: str
 ) -> None:
@@ -136,6 +138,7 @@ def test_the_net_of_any_interval_is_the_difference_of_its_ends(
             ["DELETE FROM {r} WHERE k = 1", "OPTIMIZE {r}", "RESTORE TABLE {r} TO VERSION AS OF 3"],
             (0, 0),
             id="DELETE, OPTIMIZE, RESTORE to the start",
+            marks=pytest.mark.nightly,
         ),
         pytest.param(
             [
@@ -146,6 +149,7 @@ def test_the_net_of_any_interval_is_the_difference_of_its_ends(
             ],
             (18, 18),
             id="there and back, OPTIMIZE, UPDATE",
+            marks=pytest.mark.nightly,
         ),
         pytest.param(
             ["UPDATE {r} SET v = 'b' WHERE k = 1", "RESTORE TABLE {r} TO VERSION AS OF 3"],

@@ -75,6 +75,7 @@ def end_of(interleaving: Interleaving) -> tuple[object, ...]:
         return texts, tables, running.world.clock.time, running.world.found
 
 
+@pytest.mark.nightly
 def test_what_is_not_run_ends_as_what_is_run() -> None:
     steps = verified(Interleaving(()), SOUND, MEMBERS).steps
     found = places(steps)

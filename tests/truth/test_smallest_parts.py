@@ -74,7 +74,7 @@ def test_a_part_is_wrong_and_smallest_and_is_read_again(
     draw: Callable[[Random], Observed], level: Client, tmp_path: Path
 ) -> None:
     random, met, smaller = Random(83), 0, 0
-    for _ in range(examples(100)):
+    for _ in range(examples(50)):
         observed = draw(random)
         if not violates(observed, level):
             continue
@@ -85,7 +85,7 @@ def test_a_part_is_wrong_and_smallest_and_is_read_again(
         smaller += len(part.transactions) < len(observed.transactions)
         for form in (Form.EDN, Form.ELLE_JSON, Form.PARQUET):
             assert violates(read_back(part, form, tmp_path), level)
-    assert met > 10
+    assert met > 5
     assert smaller > 3
 
 

@@ -152,6 +152,7 @@ def stays(session: SparkSession, text: str) -> bool:
     return bool(analysed(session, theirs).sameResult(analysed(session, mine)))
 
 
+@pytest.mark.nightly
 def test_the_examples_of_sparks_manual_stay_what_they_are(spark: SparkSession) -> None:
     session, seen, wrong = spark.newSession(), 0, []
     for name, text in all_examples(session):

@@ -118,6 +118,7 @@ def test_dbt_gets_an_environment_of_its_own_once(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.nightly
 def test_a_dbt_that_cannot_be_installed_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

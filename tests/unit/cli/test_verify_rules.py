@@ -42,6 +42,7 @@ def test_json_has_every_definition() -> None:
     assert {"name", "bound", "way", "roads", "worlds", "failures"} <= document["definitions"][0].keys()
 
 
+@pytest.mark.nightly
 def test_a_fault_is_shown_by_its_least_world() -> None:
     result = CliRunner().invoke(main, [*FILTER, "--fault", "filter-drops-old-half"])
     assert result.exit_code == 1

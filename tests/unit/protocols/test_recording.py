@@ -145,6 +145,7 @@ def test_only_a_server_of_ours_is_killed() -> None:
         recorded(one, replace(RUN, crash=1.0))
 
 
+@pytest.mark.nightly
 def test_a_client_pauses_inside_a_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clients, "PAUSE_S", 0.2)
     with opened("duckdb", None) as database:

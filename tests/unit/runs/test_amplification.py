@@ -33,6 +33,7 @@ def percent(variant: Variant) -> float:
     return amplified_percent(tally.summary(6, "rules", QUICK, 1.0, ()))
 
 
+@pytest.mark.nightly
 def test_a_refresh_of_everything_is_above_the_bound_and_the_engine_is_below() -> None:
     assert percent(Variant()) < MOST_AMPLIFIED / 2
     careless = replace(RULES, capture=everything, consolidate=lambda plan: plan)

@@ -26,7 +26,7 @@ PLAN = CampaignPlan(seed=9, profile=QUICK, scenarios=6, workers=1)
 SPEC = LaneSpec(tier="rules", faults=("join-both-at-t1",), validations=False)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_failures_survive_an_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TIERS, "rules", dataclasses.replace(TIERS["rules"], attempts=2))
     out = tmp_path / "run"
