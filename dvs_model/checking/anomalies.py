@@ -65,6 +65,9 @@ def sentence(name: str, txns: tuple[int, ...]) -> str:
         case "long fork":
             reader, writer, other, late = names
             return f"{reader} saw {writer} and not {late}; {other} saw {late} and not {writer}"
+        case "read-only anomaly":
+            reader, early, late = names
+            return f"{reader}, which only reads, saw {early} and not {late}; {late} had not seen {early}"
         case _:
             return f"{name} of {', '.join(names)}"
 
@@ -77,7 +80,8 @@ def anomalies(history: History) -> Mapping[str, tuple[int, ...]]:
     two reads of one predicate match other rows. read skew: one row as before, another as after a transaction;
     through a derivation, if it takes what a row was derived from to see that. write skew: two transactions
     each read, and leave, what the other one overwrites. long fork: two readers saw two transactions in
-    different orders.
+    different orders. read-only anomaly (Fekete, O'Neil, O'Neil 2004): of two writers, one of which had not
+    seen the other, a reader saw that other one only.
     """
     committed = {event.txn for event in history.events if isinstance(event, Commit)}
     aborted = {event.txn for event in history.events if isinstance(event, Abort)}
@@ -214,7 +218,10 @@ def _skews(
 
 
 def _forks(seen: Mapping[int, Footprint], places: Places) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yields long forks: of two writers, one reader saw only the first, and another only the second."""
+    """Yields long forks: of two writers, one reader saw only the first, and another only the second.
+
+    And read-only anomalies: the second of these readers is one of the writers.
+    """
     saw: dict[int, set[int]] = {}
     missed: dict[int, set[int]] = {}
     for reader, mine in seen.items():
@@ -231,3 +238,9 @@ def _forks(seen: Mapping[int, Footprint], places: Places) -> Iterator[tuple[str,
         late = sorted(saw[second] & missed[first] - {first, second})
         if early and late:
             yield "long fork", (first, early[0], second, late[0])
+    for reader in seen:
+        for late in [] if seen[reader].writes else sorted(missed[reader]):
+            # Two writers that had both not seen the other are write skew without a reader.
+            early = [writer for writer in sorted(saw[reader] & missed[late]) if late not in missed[writer]]
+            if early and not saw[late] & missed[reader]:
+                yield "read-only anomaly", (reader, early[0], late)

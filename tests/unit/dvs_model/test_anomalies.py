@@ -21,6 +21,10 @@ SHOWN = {
         "w1(x1) c1 d3(y3 | x1) c3 w2(x2) c2 r5(y3) r5(x2) c5 [x1 << x2]",
         "T5 read rows from before T2 and from after it, some of them derived",
     ),
+    "read-only anomaly": (
+        "w0(x0) w0(y0) c0 r2(y0) r1(y0) w1(y1) c1 r3(x0) r3(y1) c3 w2(x2) c2 [x0 << x2, y0 << y1]",
+        "T3, which only reads, saw T1 and not T2; T2 had not seen T1",
+    ),
     "write skew": (
         "w0(x0) w0(y0) c0 r1(x0) r1(y0) w1(x1) c1 r2(x0) r2(y0) w2(y2) c2 [x0 << x1, y0 << y2]",
         "T1 and T2 each read what the other one then changed",
@@ -43,6 +47,9 @@ def test_an_anomaly_has_its_name_and_a_sentence(name: str) -> None:
         "w1(x1) c1 d3(y3 | x1) c3 d4(z4 | y3) c4 w2(x2) c2 r5(y3) r5(z4) c5 [x1 << x2]",
         # One reader after the other.
         "w0(x0) w0(y0) c0 w1(x1) c1 r3(x1) r3(y0) c3 w2(y2) c2 r4(x1) r4(y2) c4 [x0 << x1, y0 << y2]",
+        # The reader saw what both writers left, or neither of them.
+        "w0(x0) w0(y0) c0 r2(y0) r1(y0) w1(y1) c1 w2(x2) c2 r3(x2) r3(y1) c3 [x0 << x2, y0 << y1]",
+        "w0(x0) w0(y0) c0 r2(y0) r3(x0) r3(y0) c3 r1(y0) w1(y1) c1 w2(x2) c2 [x0 << x2, y0 << y1]",
         # What an aborted refresh derived was read by nobody.
         "w1(x1) c1 d3(y3 | x1) a3 w2(x2) c2 r5(x2) c5 [x1 << x2]",
     ],
