@@ -6,10 +6,15 @@ import os
 from itertools import count
 from pathlib import Path
 
+import click
+
 from campaign.errors import CampaignError
 
 NUMBERS = count()
 """Numbers for the names of temporary files, so that the threads of this process use different ones."""
+
+STANDARD_OUTPUT = Path("-")
+"""What a command is given in place of a file to print to standard output."""
 
 STREAMS = frozenset({"/dev/stdout", "/dev/stderr"})
 """The streams that the shell has opened for this process; they may lead to regular files."""
@@ -31,10 +36,13 @@ def write_text(path: Path, text: str) -> None:
 def write_bytes(path: Path, data: bytes) -> None:
     """Writes a file whole or not at all, and makes its folders. Raises CampaignError naming the path.
 
-    A path that is no regular file, such as /dev/stdout or a pipe, is written to and never replaced. If it is
-    a link, the file that it leads to is replaced.
+    `-` is standard output. A path that is no regular file, such as /dev/stdout or a pipe, is written to and
+    never replaced. If it is a link, the file that it leads to is replaced.
     """
     try:
+        if path == STANDARD_OUTPUT:
+            click.echo(data, nl=False)
+            return
         if str(path) in STREAMS or (path.exists() and not path.is_file()):
             # Appended, because standard output may be a file that has some text already.
             with path.open("ab") as device:

@@ -24,6 +24,7 @@ from given.goals import GoalFinder
 from given.near import BEGIN_US, TICK_US
 from given.script import (
     TOO_DEEP,
+    UNUSABLE,
     Script,
     ScriptError,
     WrittenDefinition,
@@ -210,7 +211,7 @@ class _Definitions:
         """Returns the columns of a definition, or why it is refused: by its sources, the engine or DuckDB."""
         written = resolved.written
         unfit = [self.unfit[name].reason for name in resolved.sources if name in self.unfit]
-        unfit += [f"it reads {name}" for name in resolved.sources if name in self.refused]
+        unfit += [f"it reads {name}{UNUSABLE}" for name in resolved.sources if name in self.refused]
         if unfit:
             return Described(reason=unfit[0])
         described = self.describe(written, self.known)
@@ -295,7 +296,8 @@ def parents_first(tables: list[GivenTable]) -> tuple[GivenTable, ...]:
 def _nothing(path: Path, script: Script, refused: Mapping[str, str]) -> str:
     """Returns the message that nothing can be judged: all is refused, or there is no dynamic table."""
     if refused:
-        reasons = "; ".join(refused.values())
-        return f"no dynamic table can be judged: {reasons}"
+        # What reads a relation that cannot be used says nothing new.
+        causes = [reason for reason in refused.values() if not reason.endswith(UNUSABLE)]
+        return f"no dynamic table can be judged: {'; '.join(causes or refused.values())}"
     what = "views only" if script.definitions else "no definition"
     return f"{path}: the scripts hold {what}; add a CREATE DYNAMIC TABLE name AS SELECT .."

@@ -34,6 +34,9 @@ PARTS = "__"
 """The separator between the parts of a name: raw.sales is raw__sales in scenarios and reports."""
 
 
+UNUSABLE = ", which cannot be used"
+"""The end of a reason that names another one: of a definition that reads what another statement creates."""
+
 UNDRAWN = (exp.DataType.Type.INTERVAL, exp.DataType.Type.OBJECT)
 """Types of Spark of which no random values are drawn."""
 
@@ -199,7 +202,7 @@ def _wrong_key(key: Foreign, tables: Mapping[str, BaseTable], unfit: Mapping[str
 
 def unusable(name: str, place: Place, error: ScriptError) -> Unfit:
     """Returns the Unfit of a statement that creates a name and cannot be used because of an error."""
-    return Unfit(name, place, f"it reads {name}", str(error))
+    return Unfit(name, place, f"it reads {name}{UNUSABLE}", str(error))
 
 
 def _statements(file: Path) -> Iterator[BaseTable | Unfit | WrittenDefinition]:
@@ -379,8 +382,11 @@ def _unread(text: str) -> str:
 
 def _short(error: Exception) -> str:
     errors = getattr(error, "errors", None)
-    text = str(errors[0].get("description")) if errors else first_line(error)
-    return text.rstrip(".")
+    if not errors:
+        return first_line(error).rstrip(".")
+    text, word = str(errors[0].get("description")).rstrip("."), errors[0].get("highlight")
+    # Such as an unknown type, where sqlglot expects the end of a column.
+    return f"{text}, found {word}" if word and text.startswith("Expecting") else text
 
 
 def _opening(text: str) -> str:

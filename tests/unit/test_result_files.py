@@ -58,3 +58,13 @@ def test_two_reports_need_two_files(tmp_path: Path) -> None:
     assert result.exit_code == ExitCode.MISUSE
     assert f"two reports would be written to {report}" in result.stderr
     assert not report.exists()
+
+
+def test_a_dash_is_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "h.adya").write_text("w1(x1) c1\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["convert", "h.adya", "--to", "adya", "--out", "-"])
+    assert (result.exit_code, result.stdout) == (ExitCode.OK, "w1(x1) c1\n")
+    refused = CliRunner().invoke(main, ["convert", "h.adya", "--to", "parquet", "--out", "-"])
+    assert refused.exit_code == ExitCode.MISUSE
+    assert [path.name for path in tmp_path.iterdir()] == ["h.adya"]

@@ -12,7 +12,7 @@ import click
 from campaign.cli.histories import options
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
-from campaign.files import write_text
+from campaign.files import STANDARD_OUTPUT, write_text
 from dvs_model.clients.whole import whole
 from dvs_model.errors import HistoryError
 from dvs_model.formats.elle import WORKLOADS
@@ -41,7 +41,7 @@ def command(
     refused: list[str] = []
     items = _readable(files, format_, workload, refused)
     if target == "parquet":
-        if out is None:
+        if out in (None, STANDARD_OUTPUT):
             raise CampaignError("Parquet is no text; name a file with --out")
         try:
             write_parquet(out, items)

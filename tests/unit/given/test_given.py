@@ -99,7 +99,7 @@ def test_what_reads_a_type_without_random_values_is_not_judged(type_: str, tmp_p
     assert [each.name for each in found.dynamic_tables] == ["z"]
     assert {name: reason.partition("a.sql, ")[2] for name, reason in found.refused.items()} == {
         "x": f"line 3: its source e has the column lasts of type {type_}, which is not drawn",
-        "y": "line 4: it reads x",
+        "y": "line 4: it reads x, which cannot be used",
     }
 
 
@@ -238,7 +238,7 @@ def test_a_definition_that_cannot_be_judged_takes_none_along(tmp_path: Path) -> 
     )
     assert [table.name for table in found.dynamic_tables] == ["fine"]
     assert found.refused.keys() == {"odd", "above"}
-    assert found.refused["above"] == f"{tmp_path / 'a.sql'}, line 3: it reads odd"
+    assert found.refused["above"] == f"{tmp_path / 'a.sql'}, line 3: it reads odd, which cannot be used"
     assert found.refused["odd"].startswith(f"{tmp_path / 'a.sql'}, line 2: unsupported: function")
     assert found.refused["odd"].endswith("; Spark may know it: --tier delta")
 
@@ -266,13 +266,13 @@ def test_what_cannot_be_used_takes_none_along_but_what_reads_it(tmp_path: Path) 
         "or remove the key",
         "x": "5: x reads y reads x; remove one of these readings",
         "y": "6: y reads x reads y; remove one of these readings",
-        "torn": "7: the statement cannot be read: Expecting )",
+        "torn": "7: the statement cannot be read: Expecting ), found FROM",
         "astray": "9: astray reads missing, which no script creates; add its CREATE TABLE",
         "odd": "10: table odd has no column b, which a CHECK names",
-        "over_child": "11: it reads child",
-        "over_y": "12: it reads y",
-        "over_torn": "13: it reads torn",
-        "over_odd": "14: it reads odd",
+        "over_child": "11: it reads child, which cannot be used",
+        "over_y": "12: it reads y, which cannot be used",
+        "over_torn": "13: it reads torn, which cannot be used",
+        "over_odd": "14: it reads odd, which cannot be used",
     }
 
 
