@@ -155,8 +155,10 @@ def cost_sentences(cost: LimitsCost | None) -> Iterator[str]:
         )
     for operator, reasons_of in cost.never.items():
         why = "; ".join(f"{number(count)}: {reason}" for reason, count in list(reasons_of.items())[:REASONS])
-        cause = f"all of them were cut ({why})" if why else "none was drawn yet"
-        yield f"No {operator} was left, though the limits have it: {cause}."
+        if why:
+            yield f"No {operator} was left, though the limits have it: all of them were cut ({why})."
+    if undrawn := [operator for operator, reasons_of in cost.never.items() if not reasons_of]:
+        yield f"Within the limits, but not drawn yet in so few scenarios: {', '.join(undrawn)}."
 
 
 REASONS = 5

@@ -22,7 +22,7 @@ from workload.dml import Insert
 from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS, Limits, Timestamps
 from workload.operators import JOIN_OPERATORS, OPERATORS
-from workload.outcomes.results import Outcome, OutcomeClass
+from workload.outcomes.results import LimitsCost, Outcome, OutcomeClass
 from workload.query import Expr, Item, Join, JoinKind, Query, Select, names_read, walk
 from workload.scenario import Commit, Drop, DynamicTable, Read, Refresh, Scenario, View
 from workload.schema import Column, Table
@@ -224,3 +224,9 @@ def test_drops_are_drawn_for_engines_that_have_time_for_them(timestamps: Timesta
     for scenario in scenarios:
         check_scenario(scenario)
         due_refreshes(scenario)
+
+
+def test_operators_that_were_not_drawn_yet_are_one_sentence() -> None:
+    cost = LimitsCost(drawn=6, cut={}, never={"except": {}, "union": {}})
+    (sentence,) = cost_sentences(cost)
+    assert sentence == "Within the limits, but not drawn yet in so few scenarios: except, union."
