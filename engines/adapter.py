@@ -141,6 +141,18 @@ class OtherCommit:
     written: Callable[[], Mapping[str, int]]
 
 
+def tuples(name: str, rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Returns what `Adapter.rows` gave for a table as tuples. Raises TypeError: it gave something else."""
+    if not isinstance(rows, Iterable):
+        raise TypeError(f"rows returned {rows!r} for {name}; return a list of tuples")
+    found = []
+    for row in rows:
+        if not isinstance(row, Iterable):
+            raise TypeError(f"rows returned {row!r} for {name} in place of a row; return a list of tuples")
+        found.append(tuple(row))
+    return tuple(found)
+
+
 class Adapter(ABC):
     """One empty database of the engine under test, used for one scenario and then closed.
 
@@ -227,7 +239,7 @@ class Adapter(ABC):
 
     def stored(self, name: str, columns: Sequence[Column]) -> Iterable[StoredRow]:
         """Returns the rows of a dynamic table with their row ids; without ids where the engine shows none."""
-        return (StoredRow(None, tuple(row)) for row in self.rows(name, columns))
+        return (StoredRow(None, row) for row in tuples(name, self.rows(name, columns)))
 
     def rows_at(self, name: str, timestamp: int, columns: Sequence[Column]) -> Iterable[Row] | None:
         """Returns the rows that a reader of a dynamic table sees as of one of its earlier data timestamps.

@@ -20,6 +20,7 @@ from engines.adapter import (
     SchedulingAdapter,
     Transaction,
     Unsupported,
+    tuples,
 )
 from engines.other_process import Killed, Other, Processes, WriterFailed
 from engines.watchdog import ensure_not_stopped
@@ -225,7 +226,7 @@ class Drive:
             columns = tables[name].columns
             self.versions[name] = self.versions.get(name, 0) + 1 if written is None else written[name]
             with ENGINE_WORKS:
-                rows = tuple(tuple(row) for row in self.adapter.rows(name, columns))
+                rows = tuples(name, self.adapter.rows(name, columns))
             self.events.append(SourceWritten(self.step, name, self.versions[name], columns, rows))
         return True
 

@@ -238,9 +238,9 @@ def _forks(seen: Mapping[int, Footprint], places: Places) -> Iterator[tuple[str,
         late = sorted(saw[second] & missed[first] - {first, second})
         if early and late:
             yield "long fork", (first, early[0], second, late[0])
-    for reader in seen:
-        for late in [] if seen[reader].writes else sorted(missed[reader]):
+    for reader in (each for each in seen if not seen[each].writes):
+        for unseen in sorted(missed[reader]):
             # Two writers that had both not seen the other are write skew without a reader.
-            early = [writer for writer in sorted(saw[reader] & missed[late]) if late not in missed[writer]]
-            if early and not saw[late] & missed[reader]:
-                yield "read-only anomaly", (reader, early[0], late)
+            writers = [each for each in sorted(saw[reader] & missed[unseen]) if unseen not in missed[each]]
+            if writers and not saw[unseen] & missed[reader]:
+                yield "read-only anomaly", (reader, writers[0], unseen)

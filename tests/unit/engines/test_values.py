@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from typing import Any
 
+import pytest
+
+from engines.adapter import tuples
 from engines.values import typed_rows
 from workload.schema import Column
 from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, Kind, decimal
@@ -39,3 +43,10 @@ def test_rows_of_another_length_and_values_of_another_type_stay_as_they_are() ->
 
 def test_a_hook_makes_the_value_even_where_it_has_the_type_already() -> None:
     assert typed_rows([(1, 2)], COLUMNS[:2], {Kind.INT: lambda given: given + 10}) == [(11, 2)]
+
+
+@pytest.mark.parametrize("rows", [None, [(1,), None]])
+def test_what_is_no_list_of_rows_is_said(rows: Any) -> None:
+    """It was a TypeError of the harness, `'NoneType' object is not iterable`, without the method's name."""
+    with pytest.raises(TypeError, match=r"^rows returned None for r( in place of a row)?; return a list"):
+        tuples("r", rows)
