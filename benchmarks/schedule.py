@@ -11,10 +11,10 @@ import random
 import time
 from collections import Counter
 
+from benchmarks.simulation import Ran, Simulation, World
 from dynamic_tables.schedule.due import due
 from dynamic_tables.schedule.graph import Graph, Scheduled
 from dynamic_tables.schedule.lag import SECOND
-from dynamic_tables.schedule.simulate import Ran, Simulation, World
 from dynamic_tables.schedule.timetable import Rhythm, timetable
 
 DAY = 86_400 * SECOND

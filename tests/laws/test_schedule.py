@@ -12,14 +12,14 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks import simulation as simulated
+from benchmarks.simulation import Ran, Simulation, World
 from dynamic_tables.errors import DefinitionError
-from dynamic_tables.schedule import simulate
 from dynamic_tables.schedule.due import Due, due
 from dynamic_tables.schedule.failing import Blame
 from dynamic_tables.schedule.graph import Graph, Scheduled
 from dynamic_tables.schedule.group import Isolation, RefreshGroup, checked_group
 from dynamic_tables.schedule.lag import SECOND
-from dynamic_tables.schedule.simulate import Ran, Simulation, World
 from dynamic_tables.schedule.timetable import PERIOD, Rhythm, Timetable, timetable
 from tests.depth import examples
 
@@ -192,7 +192,7 @@ MISTAKES: dict[str, tuple[str, Callable[[Due], Due]]] = {
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_law_notices(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     law, wrong = MISTAKES[mistake]
-    monkeypatch.setattr(simulate, "due", lambda *args: [wrong(each) for each in due(*args)])
+    monkeypatch.setattr(simulated, "due", lambda *args: [wrong(each) for each in due(*args)])
     found = [broken_laws(*run(seed)[:2]) for seed in range(60)]
     assert any(law in laws for laws in found)
 
@@ -201,7 +201,7 @@ def test_a_law_notices(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_may_have_changed_is_enough_to_look_at(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking at every unit at every event finds the same refreshes at the same times."""
     quick = run(seed, crowded=False)[1]
-    monkeypatch.setattr(simulate, "due", lambda table, states, now, among: due(table, states, now))
+    monkeypatch.setattr(simulated, "due", lambda table, states, now, among: due(table, states, now))
     thorough = run(seed, crowded=False)[1]
     assert {(each.table, each.timestamp, each.start) for each in thorough} == {
         (each.table, each.timestamp, each.start) for each in quick

@@ -72,7 +72,6 @@ NO_BRANCH: Mapping[str, str] = {
     "plan/rewrites/pushed.py WIDEST": "a type decides, and domains have decimals on both sides",
     "plan/types.py MAX_PRECISION": "Spark's greatest precision",
     "schedule/lag.py SECOND": "a unit of time",
-    "schedule/simulate.py KEPT_PER_TABLE": "how many versions the simulation remembers",
     "store/ticks/ledger.py FORMAT": "the version of a file format",
     "store/transactions/owner.py LEASE_MS": "a time, which the laws of ticks and the soak draw",
     "store/spark/spark_errors.py LONGEST_CAUSE": "the length of a message",
