@@ -17,6 +17,7 @@ from sqlglot.dialects.databricks import Databricks
 from sqlglot.dialects.dialect import DialectType
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.generators.duckdb import DuckDBGenerator
+from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from given.functions_of_spark import (
@@ -142,8 +143,18 @@ WRITERS: Mapping[type[exp.Expr], Writer] = {
 """How each node is written whose translation by sqlglot means something else."""
 
 
+def between(args: list[exp.Expr]) -> exp.Expr:
+    """Returns DATEDIFF(end, start), of days, or DATEDIFF(unit, start, end), which is TIMESTAMPDIFF."""
+    built: exp.Expr = DatabricksParser.FUNCTIONS["DATEDIFF" if len(args) == 2 else "TIMESTAMPDIFF"](args)
+    return built
+
+
 class WrittenSpark(Databricks):
     """The dialect in which people's queries are read."""
+
+    class Parser(DatabricksParser):
+        # sqlglot has one node for both forms of DATEDIFF.
+        FUNCTIONS: ClassVar = {**DatabricksParser.FUNCTIONS, "DATEDIFF": between, "DATE_DIFF": between}
 
     def tokenize(self, sql: str, dialect: DialectType = None) -> list[Token]:
         """Returns the tokens of a text, with `window(..)` as a function.

@@ -208,8 +208,7 @@ def elapsed(generator: Generator, node: exp.Expr) -> str:
     """Writes the whole units of time between two moments; DuckDB's DATE_DIFF counts the borders."""
     end, start = generator.sql(node, "this"), generator.sql(node, "expression")
     unit = node.text("unit").upper()
-    if isinstance(node, exp.DateDiff) and unit in ("DAY", ""):
-        # DATEDIFF(end, start) takes dates. sqlglot reads DATEDIFF(DAY, start, end) as the same.
+    if isinstance(node, exp.DateDiff):
         return f"DATE_DIFF('DAY', CAST({start} AS DATE), CAST({end} AS DATE))"
     start, end = (f"CAST({each} AS TIMESTAMP)" for each in (start, end))
     months = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}.get(UNITS.get(unit, unit))
