@@ -56,28 +56,53 @@ def duckdb_text(tree: exp.Expr) -> str:
 
 
 def write_time_windows(select: exp.Select) -> None:
-    """Writes `GROUP BY window(ts, '10 minutes')` as a grouping by the beginning of the window, in place.
+    """Writes `window(ts, '10 minutes')` as the beginning of the window that a row is in, in place.
 
-    Windows that slide, and other forms, stay as they are; DuckDB has no such function.
+    Where windows slide, as in window(ts, '10 minutes', '5 minutes'), one begins every 5 minutes, and a row is
+    in all that have not ended: it is joined to the last ones that began, as many as a length has slides.
+    Other forms stay as they are; DuckDB has no such function.
     """
-    group = select.args.get("group")
-    keys = group.expressions if group is not None else []
-    calls = [key for key in keys if isinstance(key, exp.Anonymous) and key.name.lower() == "window"]
-    if len(calls) != 1 or len(calls[0].expressions) != 2 or not calls[0].expressions[1].is_string:
-        return
-    time, length = (each.sql(SparkInDuckDb) for each in calls[0].expressions)
-    # Spark's windows begin at 1970.
-    begin = f"TIME_BUCKET(INTERVAL {length}, CAST({time} AS TIMESTAMP), TIMESTAMP '1970-01-01')"
-    ends = {"start": begin, "end": f"({begin} + INTERVAL {length})"}
     # Not below a query inside this one, which may have windows of its own.
-    own = select.walk(prune=lambda node: isinstance(node, exp.Query) and node is not select)
-    for column in [node for node in own if isinstance(node, exp.Column)]:
-        if column.table.lower() == "window" and column.name.lower() in ends:
-            moment: exp.Expr = exp.var(ends[column.name.lower()])
-            column.replace(exp.alias_(moment, column.name) if column.parent is select else moment)
-    calls[0].replace(exp.var(begin))
+    walk = select.walk(prune=lambda node: isinstance(node, exp.Query) and node is not select)
+    own = [node for node in walk if isinstance(node, exp.Anonymous | exp.Column | exp.Dot)]
+    calls = [node for node in own if isinstance(node, exp.Anonymous) and node.name.lower() == "window"]
+    written = calls[0].expressions if len(set(calls)) == 1 else []
+    if not 2 <= len(written) <= 4 or not all(each.is_string for each in written[1:]):
+        return
+    time, length, *others = (each.sql(SparkInDuckDb) for each in written)
+    slide = others[0] if others else length
+    # Spark's windows begin at 1970, or so much later.
+    first = f"TIMESTAMP '1970-01-01'{''.join(f' + INTERVAL {each}' for each in others[1:])}"
+    begin = f"TIME_BUCKET(INTERVAL {slide}, CAST({time} AS TIMESTAMP), {first})"
+    if slide != length:
+        if select.args.get("laterals"):
+            return
+        number = f"CEIL(EPOCH(INTERVAL {length}) / EPOCH(INTERVAL {slide}))"
+        begun = f'{begin} - s."window slide" * INTERVAL {slide}'
+        slides = f'(SELECT UNNEST(RANGE(CAST({number} AS BIGINT))) AS "window slide") AS s'
+        begin = '"the window"."window start"'
+        beside = f'LATERAL (SELECT {begun} AS "window start" FROM {slides}) AS "the window"'
+        select.append("joins", exp.Join(this=exp.var(beside), kind="CROSS"))
+        select.where(exp.var(f"CAST({time} AS TIMESTAMP) < {begin} + INTERVAL {length}"), copy=False)
+    end = f"({begin} + INTERVAL {length})"
+    texts = {"start": begin, "end": end, "window": f"{{'start': {begin}, 'end': {end}}}"}
+    for node in own:
+        if name := _of_window(node, calls):
+            moment: exp.Expr = exp.var(begin if isinstance(node.parent, exp.Group) else texts[name])
+            node.replace(exp.alias_(moment, name) if node.parent is select else moment)
     # A row without a time is in no window.
     select.where(exp.var(f"({time}) IS NOT NULL"), copy=False)
+
+
+def _of_window(node: exp.Expr, calls: Sequence[exp.Expr]) -> str:
+    """Returns what a node says of the window: its `start` or `end`, or all of it, `window`; else nothing."""
+    if node in calls:
+        # Below a Dot it is replaced together with that.
+        return "" if isinstance(node.parent, exp.Dot) else "window"
+    whole = node.table.lower() == "window" if isinstance(node, exp.Column) else node.this in calls
+    if whole and node.name.lower() in ("start", "end"):
+        return node.name.lower()
+    return "window" if isinstance(node, exp.Column) and node.sql().lower() == "window" else ""
 
 
 def join_listed_relations(tree: exp.Expr) -> bool:

@@ -118,8 +118,9 @@ def run_typed(
     Raises as `run` does, and OracleError: DuckDB's names or types are others (a mistake of the renderer).
     """
     result = run(connection, sql, limit_s)
-    actual = list(zip(result.names, result.types, strict=True))
-    declared = [(column.name, duck_type(column)) for column in columns]
+    # Without the quotes, in which DuckDB shows names of fields that are keywords, though not all need them.
+    actual = [(name, type_.replace('"', "")) for name, type_ in zip(result.names, result.types, strict=True)]
+    declared = [(column.name, duck_type(column).replace('"', "")) for column in columns]
     if actual != declared:
         texts = [", ".join(map(" ".join, fields)) for fields in (actual, declared)]
         raise OracleError(f"{what}: DuckDB gives ({texts[0]}), declared is ({texts[1]}): {sql}")

@@ -14,7 +14,6 @@ from enum import Enum
 from typing import Any, assert_never
 
 from workload.errors import WorkloadError
-from workload.keywords import KEYWORDS
 
 
 class Kind(Enum):
@@ -145,7 +144,7 @@ TYPE_WORDS = {kind.value.lower() for kind in Kind} | {
     "bool",
     "blob",
 }
-"""Words that are no names of fields: DuckDB shows such names in quotes."""
+"""Words that stand in quotes where a field has them as its name, as keywords do."""
 
 
 def decimal(precision: int, scale: int) -> SqlType:
@@ -201,19 +200,15 @@ def _parse_nested(name: str, inner: str, text: str) -> SqlType:
         case "MAP", 2:
             return map_of(*map(parse_type, parts))
         case "STRUCT", _ if all(":" in part for part in parts):
-            # A name may stand in the quotes of Spark; it is rendered without them.
+            # A name may stand in the quotes of Spark.
             pairs = [part.replace("`", "").lower().split(":", 1) for part in parts]
             fields = [(field.strip(), type_) for field, type_ in pairs]
             names = [field for field, _ in fields]
-            if all(map(_is_field, names)) and len(set(names)) == len(names):
+            if all(map(field_pattern.fullmatch, names)) and len(set(names)) == len(names):
                 return struct_of(**{field: parse_type(type_) for field, type_ in fields})
         case _:
             pass
     raise WorkloadError(f"unknown type {text!r}; write ARRAY<INT>, MAP<STRING,INT>, STRUCT<a:INT,b:STRING>")
-
-
-def _is_field(name: str) -> bool:
-    return bool(field_pattern.fullmatch(name)) and name not in KEYWORDS and name not in TYPE_WORDS
 
 
 def _split(text: str) -> list[str]:

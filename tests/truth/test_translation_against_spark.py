@@ -96,6 +96,8 @@ def alike(value: object) -> object:
             return dt.datetime.combine(value, dt.time())
         case list() | tuple():
             return tuple(map(alike, value))
+        case dict():
+            return tuple(map(alike, value.values()))
         case _:
             return str(value)
 

@@ -12,7 +12,7 @@ from typing import Any, assert_never
 
 from workload.errors import WorkloadError
 from workload.keywords import KEYWORDS, PLAIN_NAME
-from workload.types import NESTED, SCALAR, Kind, SqlType, Value
+from workload.types import NESTED, SCALAR, TYPE_WORDS, Kind, SqlType, Value
 
 
 class Dialect(Enum):
@@ -56,7 +56,7 @@ def type_name(type_: SqlType, dialect: Dialect) -> str:
 
 
 def _nested_name(type_: SqlType, dialect: Dialect) -> str:
-    names = [(name, type_name(part, dialect)) for name, part in type_.parts]
+    names = [(_field(name, dialect), type_name(part, dialect)) for name, part in type_.parts]
     match dialect, type_.kind:
         case Dialect.SPARK, Kind.VARIANT:
             return "VARIANT"
@@ -74,6 +74,12 @@ def _nested_name(type_: SqlType, dialect: Dialect) -> str:
             return f"{names[0][1]}[]"
         case _:
             raise WorkloadError(f"type {type_} has no name in the dialect {dialect.value}")
+
+
+def _field(name: str, dialect: Dialect) -> str:
+    """Returns the name of a field as it stands in a type: a word of SQL is in quotes."""
+    quote = "`" if dialect is Dialect.SPARK else '"'
+    return f"{quote}{name}{quote}" if name in KEYWORDS or name in TYPE_WORDS else name
 
 
 NAMES: Mapping[Dialect, Mapping[Kind, str]] = {
