@@ -312,7 +312,12 @@ class Grouping:
         self.aggregates: list[tuple[str, Agg]] = []
 
     def plan(self, child: Plan) -> Plan:
-        """Returns the groups of the rows of a plan, with the keys and aggregates collected so far."""
+        """Returns the groups of the rows of a plan, with the keys and aggregates collected so far.
+
+        Raises UnsupportedError: the value of an aggregate may depend on the order of the rows.
+        """
+        for _, aggregate in self.aggregates:
+            ensure_determined_by(aggregate, self._sure_keys(), child, self.names.is_float_aggregate)
         if self.sets is None:
             if not (self.keys or self.aggregates):
                 # `SELECT 1 FROM r HAVING TRUE` is one group without any column, but a SELECT needs one.
@@ -367,7 +372,6 @@ class Grouping:
         for name, other in self.aggregates:
             if other == expr:
                 return Col(name, expr.type)
-        ensure_determined_by(expr, self._sure_keys(), self.names.is_float_aggregate)
         name = self.names.fresh(expr.name.lower())
         if expr.adds_floats or any(map(self.names.is_float_aggregate, expr.args)):
             self.names.float_aggregates.add(name)

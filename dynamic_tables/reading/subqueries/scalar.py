@@ -207,7 +207,7 @@ class Scalars:
         if kept is not None:
             names.branches.add(Branch.VALUE_WITH_HAVING)
             names.refuse_float_comparison(grouping.over_groups(kept), "HAVING")
-        groups = Aggregate(tied.plan, tuple(grouping.keys), tuple(grouping.aggregates))
+        groups = grouping.plan(tied.plan)
         keys = {
             key.name: Col(name, key.type) for key, (name, _) in zip(tied.keys, grouping.keys, strict=True)
         }

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from dynamic_tables.definition import BaseTable
 from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan.types import DOUBLE, INT
+from dynamic_tables.reading.bind import bind_query
 from tests.unit.dynamic_tables.reading import read, schema
 
 TYPES = {
@@ -83,6 +86,27 @@ def test_an_aggregate_that_cannot_be_maintained_is_refused_with_the_reason(aggre
     operator, reason = REFUSED[aggregate]
     assert caught.value.operator == operator
     assert reason in caught.value.reason
+
+
+def test_a_declared_key_has_no_ties() -> None:
+    columns = (("id", INT), ("x", DOUBLE), ("n", INT))
+    world = {"t": BaseTable("t", columns, key=("id", "n")), "u": BaseTable("u", columns, key=("x",))}
+    for query in (
+        "SELECT n, max_by(x, id) AS y FROM t GROUP BY n",
+        "SELECT min_by(x + id, struct(id, n)) FILTER (WHERE x > 1) AS y FROM t",
+        "SELECT u.id, (SELECT max_by(t.x, t.id) FROM t WHERE t.n = u.n) AS y FROM u",
+    ):
+        bind_query(query, world)
+    for query in (
+        "SELECT max_by(x, id) AS y FROM t",
+        "SELECT n, max_by(x, id) AS y FROM t GROUP BY GROUPING SETS ((n), ())",
+        # 0.0 and -0.0 are equal in an order, and two keys.
+        "SELECT max_by(id, x) AS y FROM u",
+        "SELECT a.n, max_by(b.x, a.id) AS y FROM t AS a JOIN t AS b ON a.x = b.x GROUP BY a.n",
+        "SELECT u.id, (SELECT max_by(t.x, t.id) FROM t) AS y FROM u",
+    ):
+        with pytest.raises(UnsupportedError, match="MAX_BY"):
+            bind_query(query, world)
 
 
 @pytest.mark.parametrize(
