@@ -293,6 +293,29 @@ def greatest_of_group(generator: Generator, node: exp.Expr) -> str:
     return (without if isinstance(node.this, exp.Struct) else as_usual)(generator, node)
 
 
+def extreme_by(name: str) -> Writer:
+    """Returns the writer of MAX_BY or MIN_BY: the row may have NULL as its value, and its order, too, inside.
+
+    `name`: DuckDB's function, which leaves out rows of which the order itself is NULL, as Spark does. In the
+    fields of a STRUCT, NULL is the smallest value in Spark alone.
+    """
+
+    def write(generator: Generator, node: exp.Expr) -> str:
+        order = node.expression
+        if node.args.get("count") is not None or isinstance(node.this, exp.Distinct):
+            return without(generator, node)
+        text = generator.sql(order)
+        if isinstance(order, exp.Struct | exp.Tuple):
+            fields = [
+                generator.sql(each.expression if isinstance(each, exp.PropertyEQ) else each.unalias())
+                for each in order.expressions
+            ]
+            text = f"ROW({', '.join(f'NOT {field} IS NULL, {field}' for field in fields)})"
+        return f"{name}({generator.sql(node, 'this')}, {text})"
+
+    return write
+
+
 EXPLODED = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter)
 
 
