@@ -66,7 +66,7 @@ def scenario_of(
             builder.read(builder.next_reader(), choices.subset(dynamic, 1, 3))
     for table in dynamic:
         builder.refresh(table)
-    keyed = choices.chance(KEYED_PERCENT)
+    keyed = choices.chance(KEYED_PERCENT) or any(each.name in given.by_key for each in definitions)
     return Scenario(
         name,
         tuple(each.table if keyed else without_key(each.table) for each in tables),

@@ -38,7 +38,7 @@ from given.witnesses import Witnesses
 from workload.errors import WorkloadError
 from workload.query import Named, Verbatim
 from workload.scenario import Definition, DynamicTable, Scenario, View
-from workload.schema import Column, Table
+from workload.schema import Column, Promises, Table
 from workload.sql.passing_time import reads_time, text_at
 from workload.types import DOUBLE, ESTIMATE, SqlType
 from workload.wellformed import check_definitions
@@ -60,8 +60,8 @@ class NothingToJudge(ScriptError):
         self.wrong = wrong
 
 
-Describe = Callable[[WrittenDefinition, Mapping[str, tuple[Column, ...]]], Described]
-"""(definition, columns of the relations that it may read) -> its columns."""
+Describe = Callable[[WrittenDefinition, Mapping[str, Table]], Described]
+"""(definition, the relations that it may read, views as tables) -> its columns."""
 
 
 def read_definitions(
@@ -129,6 +129,7 @@ def _given(
         witnesses=read.witnesses,
         refused=read.refused,
         wrong=frozenset(wrong),
+        by_key=frozenset(read.by_key),
         **({"begin": BEGIN_US, "tick": TICK_US} if read.clocked else {}),
     )
 
@@ -137,8 +138,8 @@ class _Definitions:
     """The definitions of a script, with what each needs in a `Given`; they are added upstreams first.
 
     `known`: the columns of each relation that can be read. `behind`: the base tables below a definition.
-    `refused`: why a definition is left out; `wrong`: those of them that the user must correct. `clocked`: a
-    definition reads the time.
+    `refused`: why a definition is left out; `wrong`: those of them that the user must correct. `by_key`: the
+    definitions that need the primary keys of what they read. `clocked`: a definition reads the time.
     """
 
     def __init__(
@@ -161,12 +162,16 @@ class _Definitions:
         self.refused = dict(wrong)
         self.found = Witnesses(resolver, values)
         self.tables = {base.table.name: base for base in script.tables}
-        self.known = {name: base.table.columns for name, base in self.tables.items()}
+        self.known = {
+            name: replace(base.table, promises=Promises(declared=base.declared))
+            for name, base in self.tables.items()
+        }
         self.behind: dict[str, tuple[str, ...]] = {}
         self.definitions: list[Definition] = []
         self.witnesses: dict[str, tuple[Witness, ...]] = {}
         self.goals: dict[str, tuple[Goal, ...]] = {}
         self.places: dict[str, tuple[str, int]] = {}
+        self.by_key: set[str] = set()
         self.clocked = False
 
     def add(self, written: WrittenDefinition) -> None:
@@ -196,7 +201,7 @@ class _Definitions:
         if reason:
             self.refused[written.name] = f"{written.place}: {reason}"
             return
-        self.known[written.name] = columns
+        self.known[written.name] = Table(written.name, columns)
         bases = (base for name in resolved.sources for base in self.behind.get(name, (name,)))
         self.behind[written.name] = tuple(dict.fromkeys(bases))
         self.definitions.append(definition)
@@ -215,6 +220,11 @@ class _Definitions:
         if unfit:
             return Described(reason=unfit[0])
         described = self.describe(written, self.known)
+        read = {name: self.known[name] for name in resolved.sources if name in self.known}
+        if not described.reason and any(table.promises.declared for table in read.values()):
+            keyless = {name: Table(name, table.columns) for name, table in read.items()}
+            if self.describe(written, keyless).reason:
+                self.by_key.add(written.name)
         if described.reason or not self.by_duckdb:
             return described
         text = duckdb_text(resolved.translated)
@@ -237,11 +247,10 @@ def _ensure_whole(path: Path, tables: Sequence[GivenTable], definitions: Sequenc
         raise ScriptError(f"{path}: {error}") from error
 
 
-def _malformed(definition: Definition, known: Mapping[str, tuple[Column, ...]]) -> str:
+def _malformed(definition: Definition, known: Mapping[str, Table]) -> str:
     """Returns why a scenario cannot hold a definition beside those before it; empty if it can."""
-    above = tuple(Table(name, columns) for name, columns in known.items())
     try:
-        check_definitions(Scenario("", above, (definition,), ()))
+        check_definitions(Scenario("", tuple(known.values()), (definition,), ()))
     except WorkloadError as error:
         return str(error)
     return ""

@@ -24,7 +24,7 @@ from given.functions import SqlFunction, function_of, written_out
 from workload.errors import WorkloadError, first_line
 from workload.scenario import RefreshMode, Scenario
 from workload.schema import Column, Table
-from workload.types import SqlType
+from workload.types import NESTED, Kind, SqlType
 from workload.wellformed import check_definitions
 
 KNOWN = ("CREATE TABLE", "CREATE VIEW", "CREATE FUNCTION", "CREATE DYNAMIC TABLE")
@@ -39,6 +39,9 @@ UNUSABLE = ", which cannot be used"
 
 UNDRAWN = (exp.DataType.Type.INTERVAL, exp.DataType.Type.OBJECT)
 """Types of Spark of which no random values are drawn."""
+
+IDENTIFYING = frozenset(Kind) - NESTED - {Kind.FLOAT, Kind.DOUBLE}
+"""The kinds of the columns of a primary key of which an engine may be told."""
 
 Foreign = tuple[tuple[str, ...], str, tuple[str, ...]]
 """A foreign key: its columns, the other table, and the columns there (empty: that table's first key)."""
@@ -78,6 +81,12 @@ class BaseTable:
     checks: tuple[exp.Expr, ...]
     foreign: tuple[Foreign, ...]
     primary: tuple[str, ...]
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """The primary key of which an engine may be told; empty where its types tell no two rows apart."""
+        types = {column.name: column.type for column in self.table.columns}
+        return self.primary if all(types[name].kind in IDENTIFYING for name in self.primary) else ()
 
 
 @dataclass(frozen=True, slots=True)

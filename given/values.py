@@ -32,12 +32,9 @@ from workload.errors import first_line
 from workload.schema import Column, ForeignKey, Promises, RowCheck
 from workload.sql import Dialect, column_name, create_table_text, literal, type_name
 from workload.sql.passing_time import text_at
-from workload.types import BITS, NESTED, Kind, Row, SqlType, Value, fits
+from workload.types import BITS, Kind, Row, SqlType, Value, fits
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
-
-IDENTIFYING = frozenset(Kind) - NESTED - {Kind.FLOAT, Kind.DOUBLE}
-"""The kinds of the columns of a primary key of which an engine may be told."""
 
 MOST_VALUES = 24
 """The most values of a column; with more of them rows would seldom meet."""
@@ -310,7 +307,6 @@ class Values:
         """Returns what all rows of a table and its changes keep, by its script and by dvs.toml."""
         only = changes.values
         tables = {each.table.name: each for each in self.resolver.script.tables}
-        types = {column.name: column.type for column in base.table.columns}
         return Promises(
             keys=base.keys,
             required=tuple(sorted(base.required)),
@@ -325,7 +321,7 @@ class Values:
             statements=changes.statements,
             updated=changes.updated,
             clock=changes.clock,
-            declared=base.primary if all(types[name].kind in IDENTIFYING for name in base.primary) else (),
+            declared=base.declared,
         )
 
     def _of_part(self, part: DocumentPart, origin: BaseColumn, place: int) -> ColumnValues:

@@ -19,7 +19,8 @@ from campaign.lanes.spec import LaneSpec
 from dynamic_tables.definition import BaseTable
 from dynamic_tables.errors import DefinitionError, DynamicTablesError
 from dynamic_tables.explain import Explanation, explain
-from dynamic_tables.reading.text.relations import Relations, StoredRelation
+from dynamic_tables.plan.types import Type
+from dynamic_tables.reading.text.relations import Relations
 from dynamic_tables.reading.values.passed import TypeOf
 from dynamic_tables.store.names.statements import column_type
 from engines.engine import Engine
@@ -35,12 +36,12 @@ from oracle.delta_reader import frequencies
 from oracle.duck import open_duckdb
 from oracle.errors import OracleError
 from workload.errors import WorkloadError, first_line
-from workload.schema import Column
+from workload.schema import Column, Table
 from workload.sql import Dialect, no_rows, type_name
 from workload.types import parse_type
 
-Known = Mapping[str, tuple[Column, ...]]
-"""The columns of the relations that a definition may read, by name."""
+Known = Mapping[str, Table]
+"""The relations that a definition may read, by name, views as tables."""
 
 MOST_FREQUENT = 24
 """How many values of a column in a user's table are counted: the most frequent ones."""
@@ -204,7 +205,7 @@ def _asked(engine: Engine, written: WrittenDefinition, known: Known) -> Describe
     def text(dialect: Dialect) -> str:
         # CTEs without rows stand for the tables that the definition reads, so no table is needed.
         read = ((name, known[name]) for name in names_in(written.tree) if name in known)
-        empty = [f"{name} AS ({no_rows(columns, dialect)})" for name, columns in read]
+        empty = [f"{name} AS ({no_rows(table.columns, dialect)})" for name, table in read]
         return f"WITH {', '.join(empty)} SELECT * FROM ({written.text}) AS q"
 
     try:
@@ -243,10 +244,12 @@ def _as_described(explanation: Explanation) -> Described:
 
 
 def relations(known: Known) -> Relations:
-    """Returns relations as the engine takes them: views, too, as tables with columns."""
+    """Returns relations as the engine takes them: views, too, as tables, with the declared keys."""
+
+    def typed(column: Column) -> tuple[str, Type]:
+        return column.name, column_type(column.name, type_name(column.type, Dialect.SPARK))
+
     return {
-        name: StoredRelation(
-            name, tuple((c.name, column_type(c.name, type_name(c.type, Dialect.SPARK))) for c in columns)
-        )
-        for name, columns in known.items()
+        name: BaseTable(name, tuple(map(typed, table.columns)), key=table.primary_key)
+        for name, table in known.items()
     }

@@ -164,8 +164,9 @@ class Given:
     should bring about in each dynamic table, by its name. `places`: the file in which each query stands, and
     the line in which it begins. `witnesses`: rows that make a row of each definition. `refused`: the
     definitions, and tables, that cannot be judged on the tier, each with the reason. `wrong`: those of them
-    that no tier can judge until the user corrects the script. `begin`, `tick`: when scenarios begin, and the
-    time between two of their steps, in logical microseconds.
+    that no tier can judge until the user corrects the script. `by_key`: the definitions that are maintained
+    only if the engine is told of the primary keys of what they read. `begin`, `tick`: when scenarios begin,
+    and the time between two of their steps, in logical microseconds.
     """
 
     source: str
@@ -176,6 +177,7 @@ class Given:
     witnesses: Mapping[str, tuple[Witness, ...]] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     wrong: frozenset[str] = frozenset()
+    by_key: frozenset[str] = frozenset()
     begin: int = 0
     tick: int = 10
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from campaign.judging.lane import Lane
 from campaign.runs.definitions import described
+from generators.generate import scenario_at
 from generators.given.model import Given
+from generators.profiles import SMOKE
 from given.read import read_definitions
 from given.script import ScriptError
 from oracle.duck import open_duckdb
+from tests.in_memory import in_memory
+from workload.outcomes.results import OutcomeClass
 from workload.query import Verbatim
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -329,3 +336,26 @@ def test_the_example_is_maintained_incrementally() -> None:
     assert len(found.dynamic_tables) == 12
     assert not found.refused
     assert all(found.goals[table.name] for table in found.dynamic_tables)
+
+
+def test_what_needs_a_primary_key_is_judged_with_one(tmp_path: Path) -> None:
+    """Half of all scenarios do not tell the engine of keys; it would refuse these definitions there."""
+    found = given(
+        tmp_path,
+        "CREATE TABLE t (id INT PRIMARY KEY, n INT, x STRING)",
+        "CREATE DYNAMIC TABLE newest AS SELECT n, MAX_BY(x, id) AS x FROM t GROUP BY n",
+        "CREATE DYNAMIC TABLE last AS SELECT LAST_VALUE(x) OVER (PARTITION BY n ORDER BY id) AS x FROM t",
+        "CREATE DYNAMIC TABLE plain AS SELECT n, COUNT(*) AS c FROM t GROUP BY n",
+        "CREATE DYNAMIC TABLE over_last AS SELECT x FROM last WHERE x > 'a'",
+    )
+    assert not found.refused
+    assert found.by_key == {"newest", "last"}
+    lane = Lane(engine=in_memory())
+    told: Counter[bool] = Counter()
+    for index in range(30):
+        scenario = scenario_at(1, replace(SMOKE, given=found, floors={}, dynamic_tables=(1, 1)), index)
+        needed = any(each.name in found.by_key for each in scenario.definitions)
+        assert not needed or scenario.tables[0].promises.declared == ("id",)
+        told[bool(scenario.tables[0].promises.declared)] += 1
+        assert lane.judge(scenario).outcome is OutcomeClass.PASSED
+    assert min(told[True], told[False]) > 1
