@@ -9,6 +9,7 @@ sum.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from sqlglot import exp
 
@@ -17,6 +18,7 @@ from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, Win, mapped
 from dynamic_tables.plan.functions import GROUPING, PASSED
 from dynamic_tables.plan.nodes import Aggregate, Filter, Plan, Project
 from dynamic_tables.plan.rewrites.grouping_sets import keys_as_written, places_in, sets_of, union_of_sets
+from dynamic_tables.plan.rewrites.total_order import are_alike
 from dynamic_tables.plan.types import BIGINT, BOOLEAN
 from dynamic_tables.reading.blocks.output_names import own_name
 from dynamic_tables.reading.blocks.subquery_columns import (
@@ -317,7 +319,9 @@ class Grouping:
         Raises UnsupportedError: the value of an aggregate may depend on the order of the rows.
         """
         for _, aggregate in self.aggregates:
-            ensure_determined_by(aggregate, self._sure_keys(), child, self.names.is_float_aggregate)
+            ensure_determined_by(
+                aggregate, self._sure_keys(), partial(are_alike, child), self.names.is_float_aggregate
+            )
         if self.sets is None:
             if not (self.keys or self.aggregates):
                 # `SELECT 1 FROM r HAVING TRUE` is one group without any column, but a SELECT needs one.

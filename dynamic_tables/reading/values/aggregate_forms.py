@@ -23,14 +23,14 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit
 from dynamic_tables.plan.functions import CASE
-from dynamic_tables.plan.nodes import Plan
-from dynamic_tables.plan.rewrites.total_order import are_alike
 from dynamic_tables.plan.types import BIGINT, DOUBLE, FLOATING, INTEGRAL
 from dynamic_tables.reading.values import aggregate_orders
 from dynamic_tables.reading.values.aggregate_parts import Bind, Form, listed, number, only, value_of
 
 AGGREGATE_SYNTAX = (exp.AggFunc, exp.WithinGroup)
 """The syntax of aggregates: names inside it are columns of the rows, not outputs."""
+
+AreAlike = Callable[[frozenset[str]], bool]
 
 NO_TIES = "ties in y: order by struct(y, x), or by the declared primary_key of the table"
 
@@ -64,12 +64,13 @@ def bound_form(node: exp.Expr, bind: Bind) -> Agg:
 
 
 def ensure_determined_by(
-    aggregate: Agg, keys: Sequence[Expr], rows: Plan, is_float_aggregate: Callable[[Expr], bool]
+    aggregate: Agg, keys: Sequence[Expr], are_alike: AreAlike, is_float_aggregate: Callable[[Expr], bool]
 ) -> None:
     """Raises UnsupportedError where the value of an aggregate may depend on the order of rows in its group.
 
     The greatest y of MAX_BY(x, y) may stand in several rows: these give one x only if y and the keys do, as
-    where they hold a key of the rows. `keys`: those of the groups.
+    where they hold a key of the rows. `keys`: those of the groups. `are_alike`: tells of the names of columns
+    whether rows that are equal in these are equal in all.
     """
     if not aggregate.name.startswith(("MAX_BY", "MIN_BY", "PERCENTILE")):
         return
@@ -91,7 +92,7 @@ def ensure_determined_by(
     # 0.0 and -0.0 are equal in an order, and two keys.
     exact = [value for value in values if isinstance(value, Col) and value.type.kind not in FLOATING]
     equal = frozenset(value.name for value in exact)
-    if not _determined(aggregate.arg, values) and not are_alike(rows, equal):
+    if not _determined(aggregate.arg, values) and not are_alike(equal):
         raise UnsupportedError(shown, NO_TIES)
 
 
