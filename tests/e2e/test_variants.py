@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from campaign.audit.audit import AuditVerdict, audit
 from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError, RefreshFailed
 from dynamic_tables.schedule.clock import WallClock
@@ -73,7 +74,7 @@ MAINTAINED = {
 
 
 @pytest.mark.nightly
-def test_documents_are_maintained(account: Account) -> None:
+def test_documents_are_maintained(account: Account, tmp_path: Path) -> None:
     """Every change changes documents alone: also a type in an array, and a null that is no NULL."""
     account.create_dynamic_table("in_full", "SELECT k, p FROM r", refresh_mode="FULL")
     for name, text in MAINTAINED.items():
@@ -89,6 +90,10 @@ def test_documents_are_maintained(account: Account) -> None:
     for name, text in MAINTAINED.items():
         assert account.refresh(name)[-1].action is Action.INCREMENTAL, name
         assert_is_the_query(account, name, text)
+    audited = {table.name: table for table in audit(tmp_path / "account").tables}
+    # DuckDB has no schema_of_variant.
+    assert audited.pop("paths").verdict is AuditVerdict.UNKNOWN
+    assert {table.verdict for table in audited.values()} == {AuditVerdict.HOLDS}, audited
 
 
 @pytest.mark.nightly

@@ -75,3 +75,15 @@ def test_padded_texts_are_not_compared(tmp_path: Path) -> None:
     table = audited(tmp_path)
     assert table.verdict is AuditVerdict.UNKNOWN
     assert "column a is of type char(4)" in repr(table)
+
+
+@pytest.mark.parametrize(("number", "due"), [(1, AuditVerdict.HOLDS), (2, AuditVerdict.UNKNOWN)])
+def test_documents_are_read_as_json(tmp_path: Path, number: int, due: AuditVerdict) -> None:
+    """A VARIANT was two blobs in DuckDB, in which a path found nothing."""
+    # {"a": 1}: the list of keys, and an object of one byte.
+    document = {"metadata": b"\x01\x01\x00\x01a", "value": b"\x02\x01\x00\x00\x02\x0c\x01"}
+    blobs = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
+    stored(tmp_path, "stored", pa.table({"p": pa.array([document, None], blobs)}))
+    text = "SELECT p:a::INT AS n FROM stored"
+    stored(tmp_path, "d", pa.table({"n": pa.array([number, None], pa.int32())}), text, version=0)
+    assert audited(tmp_path).verdict is due
