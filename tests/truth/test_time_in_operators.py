@@ -47,6 +47,8 @@ QUERIES = (
     "SELECT DISTINCT k FROM r WHERE ts < now()",
     "SELECT a.k FROM r a LEFT JOIN r b ON a.k = b.k AND b.ts < now() WHERE b.v IS NULL",
     "SELECT k FROM r a WHERE NOT EXISTS (SELECT 1 FROM r b WHERE b.k = a.k AND b.ts < now())",
+    "SELECT a.k, b.v FROM r a LEFT JOIN r b ON a.k = b.k AND b.ts BETWEEN a.ts AND now()",
+    "SELECT k FROM r a WHERE EXISTS (SELECT 1 FROM r b WHERE b.k = a.k AND b.ts NOT BETWEEN a.ts AND now())",
     "SELECT k FROM r WHERE ts < now() EXCEPT SELECT k FROM r WHERE v = 30 AND ts < now()",
     "SELECT k, COUNT(*) AS n FROM r WHERE v < 30 OR ts < now() GROUP BY ROLLUP(k)",
 )

@@ -86,6 +86,11 @@ class _Marking:
             # Each alone: a condition that does not read the time needs no column.
             return Fn("and", tuple(map(self.condition, expr.args)), expr.type)
         place = self._side(expr) if expr.type == BOOLEAN else None
+        if place is None and isinstance(expr, Fn) and expr.name == "between":
+            # `q.ts BETWEEN r.ts AND now()`: each bound alone may be of one side.
+            value, low, high = expr.args
+            bounds = Fn(">=", (value, low), BOOLEAN), Fn("<=", (value, high), BOOLEAN)
+            return self.condition(Fn("and", bounds, BOOLEAN))
         if place is not None:
             if expr not in self.known:
                 self.known[expr] = Col(self.fresh("$time"), BOOLEAN)
