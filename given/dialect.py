@@ -9,7 +9,6 @@ have, so that the query fails there instead of giving another answer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import ClassVar
 
 from sqlglot import exp
@@ -147,7 +146,7 @@ WRITERS: Mapping[type[exp.Expr], Writer] = {
 
 
 def between(args: list[exp.Expr]) -> exp.Expr:
-    """Returns DATEDIFF(end, start), of days, or DATEDIFF(unit, start, end), which is TIMESTAMPDIFF."""
+    """Returns DATEDIFF(end, start), of days, or with a unit before them TIMESTAMPDIFF, as TIMEDIFF is."""
     built: exp.Expr = DatabricksParser.FUNCTIONS["DATEDIFF" if len(args) == 2 else "TIMESTAMPDIFF"](args)
     return built
 
@@ -157,16 +156,21 @@ class WrittenSpark(Databricks):
 
     class Parser(DatabricksParser):
         # sqlglot has one node for both forms of DATEDIFF.
-        FUNCTIONS: ClassVar = {**DatabricksParser.FUNCTIONS, "DATEDIFF": between, "DATE_DIFF": between}
+        FUNCTIONS: ClassVar = {
+            **DatabricksParser.FUNCTIONS,
+            **dict.fromkeys(("DATEDIFF", "DATE_DIFF", "TIMEDIFF"), between),
+        }
 
     def tokenize(self, sql: str, dialect: DialectType = None) -> list[Token]:
-        """Returns the tokens of a text, with `window(..)` as a function.
+        """Returns the tokens of a text, in which WINDOW begins a clause only before `name AS`.
 
-        After GROUP BY sqlglot takes it for the WINDOW clause.
+        Else it is the function `window(..)`, or a column of that name, also after GROUP BY.
         """
         tokens = super().tokenize(sql, dialect)
-        for token, following in pairwise(tokens):
-            if token.token_type is TokenType.WINDOW and following.token_type is TokenType.L_PAREN:
+        for place, token in enumerate(tokens):
+            name, word = ([each.token_type for each in tokens[place + 1 : place + 3]] + [None, None])[:2]
+            clause = name is not TokenType.R_PAREN and word is TokenType.ALIAS
+            if token.token_type is TokenType.WINDOW and not clause:
                 token.token_type = TokenType.VAR
         return tokens
 

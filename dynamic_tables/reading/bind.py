@@ -34,7 +34,7 @@ from dynamic_tables.plan.nodes import (
 )
 from dynamic_tables.plan.rewrites.pushed import pushed
 from dynamic_tables.plan.rewrites.timed import lifted, with_time_columns
-from dynamic_tables.plan.types import BOOLEAN, FLOATING, common_of
+from dynamic_tables.plan.types import BOOLEAN, FLOATING, INT, Type, common_of
 from dynamic_tables.reading.blocks import grouping
 from dynamic_tables.reading.blocks.constant_rows import listed_rows, without_from
 from dynamic_tables.reading.blocks.correlated import conjuncts
@@ -52,6 +52,7 @@ from dynamic_tables.reading.text.parse import (
     parse_query,
 )
 from dynamic_tables.reading.text.relations import Relations, StoredRelation, View
+from dynamic_tables.reading.text.spark_text import SparkText
 from dynamic_tables.reading.text.time_windows import refuse_time_windows
 from dynamic_tables.reading.values.bind_expression import ExpressionBinder
 from dynamic_tables.reading.values.passed import TypeOf
@@ -192,7 +193,7 @@ class QueryBinder:
         flat = list(_flatten(node))
         if any(isinstance(branch, exp.Select) and is_cut(branch) for branch in flat):
             raise UnsupportedError(f"LIMIT in a branch of a {word}", "put the branch in parentheses")
-        branches = [self.query(branch, ctes) for branch in flat]
+        branches = self.branches(flat, ctes)
         widths = {len(branch.outputs) for branch in branches}
         if len(widths) != 1:
             raise DefinitionError(
@@ -211,6 +212,22 @@ class QueryBinder:
             self.names.refuse_keys((column for _, column in names), word)
         plan: Plan = make(tuple(map(Distinct, parts)) if distinct and not union else parts)
         return Bound(Distinct(plan) if distinct and union else plan, tuple(names))
+
+    def branches(self, flat: Sequence[exp.Expr], ctes: Mapping[str, Cte]) -> list[Bound]:
+        """Returns the bound branches of a set operation; a bare NULL has the type of another branch there."""
+        open_ = {place: nulls for place, branch in enumerate(flat) if (nulls := _nulls_of(branch))}
+        bound = {place: self.query(flat[place], ctes) for place in range(len(flat)) if place not in open_}
+        types: dict[int, Type] = {}
+        for each in bound.values():
+            types.update((place, column.type) for place, (_, column) in enumerate(each.outputs))
+        if not all(nulls.keys() <= types.keys() for nulls in open_.values()):
+            # Each branch has NULL somewhere: what stands beside it is typed with any type in its place.
+            for place, nulls in open_.items():
+                outputs = self.query(_with_types(flat[place].copy(), dict.fromkeys(nulls, INT)), ctes).outputs
+                known = {at: column.type for at, (_, column) in enumerate(outputs) if at not in nulls}
+                types = {**known, **types}
+        bound.update({place: self.query(_with_types(flat[place], types), ctes) for place in open_})
+        return [bound[place] for place in range(len(flat))]
 
     def _branch(self, branch: Bound, names: Sequence[tuple[str, Col]]) -> Plan:
         """Returns a branch of a set operation, with the columns and types of the operation."""
@@ -432,6 +449,22 @@ SET_OPERATIONS: Mapping[type[exp.SetOperation], Callable[[tuple[Plan, ...]], Pla
     exp.Intersect: IntersectAll,
 }
 """The plans of set operations with ALL, by their syntax nodes."""
+
+
+def _nulls_of(branch: exp.Expr) -> Mapping[int, exp.Expr]:
+    """Returns by position the bare NULLs in the select list of a branch."""
+    inner = branch.unnest()
+    items = inner.expressions if isinstance(inner, exp.Select) and not inner.is_star else []
+    return {place: item.unalias() for place, item in enumerate(items) if isinstance(item.unalias(), exp.Null)}
+
+
+def _with_types(branch: exp.Expr, types: Mapping[int, Type]) -> exp.Expr:
+    """Returns a branch, changed in place, whose bare NULLs have the types of their positions, if known."""
+    for place, null in _nulls_of(branch).items():
+        if place in types:
+            type_ = exp.DataType.build(str(types[place]), dialect=SparkText)
+            null.replace(exp.Cast(this=exp.null(), to=type_))
+    return branch
 
 
 def _flatten(node: exp.SetOperation) -> Iterator[exp.Expr]:

@@ -66,6 +66,7 @@ b LIKE ANY ('x%', '%y') OR b NOT ILIKE ALL ('x%') OR b LIKE SOME ('z')
 t - INTERVAL 1 DAY +2 HOURS
 first(a, TRUE) OVER (ORDER BY b) + last(a) OVER (ORDER BY b)
 timestampdiff(DAY, t, t)
+timediff(MINUTE, t, t)
 extract(DOW FROM d) + EXTRACT(MONTH FROM t)
 substring(b FROM 2 FOR 3) || overlay(b PLACING 'x' FROM 2)
 position('x' IN b) + locate('x', b) + instr(b, 'x')

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import DialectType
 from sqlglot.dialects.spark import Spark
 from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parser import Parser
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from dynamic_tables.errors import UnsupportedError
 
@@ -161,6 +162,20 @@ def _with_unit(name: str) -> Callable[[list[exp.Expr]], exp.Expr]:
 class SparkText(Spark):
     """Spark's dialect with `''` as a quote inside a string, as Spark 4 reads it (sqlglot splits it)."""
 
+    def tokenize(self, sql: str, dialect: DialectType = None) -> list[Token]:
+        """Returns the tokens of a text; `window` is a word, if not the clause `WINDOW name AS (..)`.
+
+        sqlglot takes the column `window` of windows of time for that clause, where nothing may follow it.
+        """
+        tokens = super().tokenize(sql, dialect)
+        for token, name, word in zip_longest(tokens, tokens[1:], tokens[2:]):
+            named = word is not None and word.token_type is TokenType.ALIAS
+            # `count(window) AS n` has the same word there.
+            clause = named and name.token_type is not TokenType.R_PAREN
+            if token.token_type is TokenType.WINDOW and not clause:
+                token.token_type = TokenType.VAR
+        return tokens
+
     class Tokenizer(Spark.Tokenizer):
         """A tokenizer with both ways in which Spark 4 escapes a quote."""
 
@@ -183,6 +198,7 @@ class SparkText(Spark):
             **{name: build for name, build in SparkParser.FUNCTIONS.items() if name in READ},
             "DATE_SUB": _days_before,
             **{name.upper(): _with_unit(name) for name in ("dateadd", "timestampadd", "timestampdiff")},
+            "TIMEDIFF": _with_unit("timestampdiff"),
             "UNIX_TIMESTAMP": _of_now,
             "DATE_TRUNC": _trunc,
             "EVERY": exp.LogicalAnd.from_arg_list,
