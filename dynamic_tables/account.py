@@ -120,7 +120,8 @@ class Account(TableCommands, Watching, Evolving):
         `path_or_name`: the folder of the table, or its name in Spark's catalog. Whoever writes it goes on;
         what is committed enters with the next data timestamp. `drop` detaches the table and touches no file.
         Without Delta's row tracking each refresh compares whole versions; a SlowCapture warning names the
-        statement that adds it.
+        statement that adds it. A TimesWithoutZone warning names columns whose times the account reads as UTC,
+        and other sessions perhaps not.
 
         `primary_key`: columns whose values no two rows share. Rows then keep their identity by them, so that
         a table that is overwritten or replaced costs what really differs. A refresh looks up the keys of the

@@ -103,6 +103,10 @@ class SlowCapture(UserWarning):
     """A base table without row ids: its changes are found by comparing whole versions. It is a warning."""
 
 
+class TimesWithoutZone(UserWarning):
+    """The times by which an attached table is partitioned have no zone; a session reads them in its own."""
+
+
 class ObjectStore(UserWarning):
     """The account lies on an object store, where some of its methods are refused. It is a warning."""
 

@@ -11,7 +11,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
-from dynamic_tables.errors import CorruptTable, DefinitionError, RefreshFailed, SlowCapture, StoreError
+from dynamic_tables.errors import (
+    CorruptTable,
+    DefinitionError,
+    RefreshFailed,
+    SlowCapture,
+    StoreError,
+    TimesWithoutZone,
+)
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.port import Action
 from dynamic_tables.store.transactions.owner import dead_process
@@ -234,3 +241,22 @@ def test_with_warnings_as_errors_nothing_is_left_behind(
         account.execute("INSERT INTO sales VALUES (8, 'x')", "INSERT INTO sales VALUES (9, 'x')")
     account.execute("INSERT INTO sales VALUES (8, 'x')")
     assert len(rows(account, "sales")) == 7
+
+
+@pytest.mark.parametrize("zoned", [True, False])
+def test_times_without_a_zone_are_warned_of(
+    account: Account, tmp_path: Path, spark: SparkSession, *, zoned: bool
+) -> None:
+    """A session in New York reads 10:00 as 15:00 in UTC, the account as 10:00: a copy was not its base."""
+    writer, table = spark.newSession(), f"delta.`{tmp_path}/by_time`"
+    writer.conf.set("spark.sql.session.timeZone", "America/New_York")
+    writer.conf.set("spark.databricks.delta.write.utcTimestampPartitionValues", str(zoned).lower())
+    writer.sql(f"CREATE TABLE {table} (k INT, ts TIMESTAMP) USING delta PARTITIONED BY (ts) {TRACKED}")
+    writer.sql(f"INSERT INTO {table} VALUES (1, TIMESTAMP'2026-11-27 10:00:00')")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        account.attach("p", f"{tmp_path}/by_time")
+    assert [each.category for each in caught] == [TimesWithoutZone] * (not zoned)
+    assert {each.filename for each in caught} <= {__file__}
+    account.create_dynamic_table("c", "SELECT unix_timestamp(ts) AS s FROM p")
+    assert rows(account, "c") == [(1795791600 if zoned else 1795773600,)]

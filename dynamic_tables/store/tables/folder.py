@@ -8,14 +8,15 @@ catalog and Delta's cache of logs must be told of every change that is made by r
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dynamic_tables.definition import BaseTable, Columns, Definition
-from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
+from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError, TimesWithoutZone
 from dynamic_tables.plan.dialects import SPARK
-from dynamic_tables.plan.types import INT
+from dynamic_tables.plan.types import INT, TIMESTAMP
 from dynamic_tables.store.log.active_files import ActiveFiles
 from dynamic_tables.store.log.files import Files, files_of
 from dynamic_tables.store.log.known import Known
@@ -315,6 +316,7 @@ class Folder:
             raise DefinitionError(f"{name} cannot be attached: {error}") from error
         _ensure_attachable(name, place, table, log.newest.table)
         before(table)
+        self._warn_of_zones(table, place, log.newest.table.partitions)
         self._free(name)
         properties = pointer_properties(place, table.key, self._next_order())
         try:
@@ -325,6 +327,31 @@ class Folder:
             raise DefinitionError(f"{name} cannot be stored: {error}") from error
         self.polled(name)
         return table
+
+    def _warn_of_zones(self, table: BaseTable, place: str, partitions: Sequence[str]) -> None:
+        """Warns where the times that partition a table depend on the time zone of the session that reads it.
+
+        The log then has them as texts without a zone: Delta writes such ones where a setting asks for them.
+        """
+        times = [name for name, type_ in table.columns if type_ == TIMESTAMP and name in partitions]
+        items = (f"{end}(unix_micros({SPARK.identifier(name)}))" for name in times for end in ("min", "max"))
+        text = f"SELECT {', '.join(items)} FROM delta.{SPARK.identifier(place)}"
+        if times and len({self._in_zone(zone, text) for zone in ("UTC", "America/New_York")}) > 1:
+            warnings.warn(
+                f"{table.name} is partitioned by {', '.join(times)}, whose values have no zone in the log: the "
+                "account reads them as UTC, and other sessions in their own zones; write them anew with "
+                "spark.databricks.delta.write.utcTimestampPartitionValues=true",
+                TimesWithoutZone,
+                stacklevel=5,
+            )
+
+    def _in_zone(self, zone: str, text: str) -> tuple[object, ...]:
+        """Returns the only row of a query in a session of its own with a time zone. Raises StoreError."""
+        session = self.session.newSession()
+        session.conf.set("spark.sql.session.timeZone", zone)
+        with store_errors(text):
+            (row,) = session.sql(text).collect()
+            return tuple(row)
 
     def _free(self, name: str) -> None:
         """Removes what was dropped under a name, where it still lies there."""
