@@ -338,7 +338,7 @@ class Folder:
         text = f"SELECT {', '.join(items)} FROM delta.{SPARK.identifier(place)}"
         if times and len({self._in_zone(zone, text) for zone in ("UTC", "America/New_York")}) > 1:
             warnings.warn(
-                f"{table.name} is partitioned by {', '.join(times)}, whose values have no zone in the log: the "
+                f"{table.name} is partitioned by {', '.join(times)}, of which the log has no time zone: the "
                 "account reads them as UTC, and other sessions in their own zones; write them anew with "
                 "spark.databricks.delta.write.utcTimestampPartitionValues=true",
                 TimesWithoutZone,
