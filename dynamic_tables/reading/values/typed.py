@@ -85,10 +85,12 @@ def call(name: str, *args: Expr) -> Expr:
     result = FUNCTIONS[name].result(tuple(arg.type for arg in args))
     if result is None:
         shown = ", ".join(str(arg.type) for arg in args)
-        remedy = "cast the arguments to types that meet"
         if name == "-" and all(arg.type.kind in types.TEMPORAL for arg in args):
-            remedy = "tables hold no INTERVAL, write datediff(..) or timestampdiff(SECOND, ..)"
-        raise DefinitionError(f"{name} is not defined for ({shown}); {remedy}")
+            raise DefinitionError(
+                f"({shown}): their difference is an INTERVAL, which tables do not hold; "
+                "write datediff(..) or timestampdiff(SECOND, ..)"
+            )
+        raise DefinitionError(f"{name} is not defined for ({shown}); cast the arguments to types that meet")
     return Fn(name, args, result)
 
 
