@@ -305,12 +305,16 @@ def extreme_by(name: str) -> Writer:
         if node.args.get("count") is not None or isinstance(node.this, exp.Distinct):
             return without(generator, node)
         text = generator.sql(order)
+        values = [order]
         if isinstance(order, exp.Struct | exp.Tuple):
-            fields = [
-                generator.sql(each.expression if isinstance(each, exp.PropertyEQ) else each.unalias())
-                for each in order.expressions
+            named = order.expressions
+            values = [
+                each.expression if isinstance(each, exp.PropertyEQ) else each.unalias() for each in named
             ]
-            text = f"ROW({', '.join(f'NOT {field} IS NULL, {field}' for field in fields)})"
+            fields = map(generator.sql, values)
+            text = f"ROW({', '.join(f'({field}) IS NOT NULL, {field}' for field in fields)})"
+        if any(value.find(exp.Struct, exp.Array) for value in values):
+            return without(generator, node)
         return f"{name}({generator.sql(node, 'this')}, {text})"
 
     return write

@@ -75,7 +75,8 @@ def write_time_windows(select: exp.Select) -> None:
     first = f"TIMESTAMP '1970-01-01'{''.join(f' + INTERVAL {each}' for each in others[1:])}"
     begin = f"TIME_BUCKET(INTERVAL {slide}, CAST({time} AS TIMESTAMP), {first})"
     if slide != length:
-        if select.args.get("laterals"):
+        # A star would show the beginning that is joined.
+        if select.args.get("laterals") or any(isinstance(item, exp.Star) for item in select.expressions):
             return
         number = f"CEIL(EPOCH(INTERVAL {length}) / EPOCH(INTERVAL {slide}))"
         begun = f'{begin} - s."window slide" * INTERVAL {slide}'

@@ -18,9 +18,7 @@ from campaign.audit.stored import Unreadable
 from dynamic_tables.own_functions import Loaded
 from given.dialect import WrittenSpark
 from given.translation import duckdb_text
-from oracle.documents import json_text
 from oracle.duck import open_duckdb
-from oracle.errors import OracleError
 from workload.errors import first_line
 
 Rows = list[tuple[object, ...]]
@@ -44,23 +42,14 @@ class Evaluation:
         self.connection.execute(f"CREATE SCHEMA {INTERNAL}")
 
     def add(self, name: str, rows: pa.Table, schema: str = "main") -> None:
-        """Adds a table, with timestamps as date and time in UTC, and documents as their JSON.
-
-        Raises Unreadable: DuckDB cannot hold it.
-        """
-        shown: list[str] = []
+        """Adds a table, with timestamps as date and time in UTC. Raises Unreadable: DuckDB cannot hold it."""
         for number, field in enumerate(rows.schema):
-            if _is_document(field.type):
-                texts = pa.array(map(_json, rows.column(number).to_pylist()), pa.string())
-                rows = rows.set_column(number, field.name, texts)
-                shown.append(f'CAST("{field.name}" AS JSON) AS "{field.name}"')
             if pa.types.is_timestamp(field.type) and field.type.tz:
                 local = rows.column(number).cast(pa.timestamp(field.type.unit))
                 rows = rows.set_column(number, field.name, local)
         try:
             self.connection.register(f"arrow {name}", rows)
-            columns = f"* REPLACE ({', '.join(shown)})" if shown else "*"
-            self.connection.execute(f'CREATE TABLE {schema}."{name}" AS SELECT {columns} FROM "arrow {name}"')
+            self.connection.execute(f'CREATE TABLE {schema}."{name}" AS SELECT * FROM "arrow {name}"')
             self.connection.unregister(f"arrow {name}")
         except duckdb.Error as error:
             raise Unreadable(f"DuckDB cannot hold {name}: {first_line(error)}") from error
@@ -182,24 +171,6 @@ def _parameters(text: str) -> Sequence[exp.Expr]:
     """Returns the parameters of a SQL function: a name and a type each."""
     created = sqlglot.parse_one(f"CREATE TABLE f ({text})", read="spark") if text else exp.Schema()
     return [*created.find_all(exp.ColumnDef)]
-
-
-def _is_document(type_: pa.DataType) -> bool:
-    """Tells whether a column holds documents: Delta's VARIANT, which is two blobs in Parquet."""
-    names = (
-        {type_.field(place).name for place in range(type_.num_fields)} if pa.types.is_struct(type_) else ()
-    )
-    return names == {"metadata", "value"}
-
-
-def _json(document: dict[str, bytes] | None) -> str | None:
-    """Returns the JSON of a document. Raises Unreadable: its bytes are none."""
-    if document is None:
-        return None
-    try:
-        return json_text(document["metadata"], document["value"])
-    except OracleError as error:
-        raise Unreadable(str(error)) from error
 
 
 def _nested(type_: str) -> bool:

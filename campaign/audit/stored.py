@@ -15,9 +15,11 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError
+from deltalake.schema import VariantType
 
 from campaign.errors import CampaignError
 from dynamic_tables.store.names.catalog import ATTACHED, DEFINITION
+from oracle.documents import json_text
 from workload.errors import first_line
 
 CHANGES_ROWS = frozenset({"WRITE", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "RESTORE", "STREAMING UPDATE"})
@@ -160,10 +162,11 @@ def _engine_metadata(text: object) -> Mapping[str, object] | None:
 def rows_at(table: StoredTable, version: int, columns: Sequence[str] | None = None) -> pa.Table:
     """Returns columns of a version; by default those that a reader saw then, as others may have come since.
 
-    Raises Unreadable: files or log are gone, or a column is CHAR(n).
+    A VARIANT is a text of type JSON. Raises Unreadable: files or log are gone, or a column is CHAR(n).
     """
     try:
         delta = DeltaTable(table.place, version=version)
+        documents = {field.name for field in delta.schema().fields if isinstance(field.type, VariantType)}
         declared = {field.name: str(field.metadata.get(DECLARED_TYPE, "")) for field in delta.schema().fields}
     except Exception as error:  # delta-rs raises Exception itself for files that are gone
         raise Unreadable(f"version {version} of {table.name}: {first_line(error)}") from error
@@ -176,6 +179,16 @@ def rows_at(table: StoredTable, version: int, columns: Sequence[str] | None = No
     try:
         items = ", ".join('"' + name.replace('"', '""') + '"' for name in columns) or "1"
         # Not `to_pyarrow_table`, which refuses deletion vectors.
-        return pa.table(QueryBuilder().register("t", delta).execute(f"SELECT {items} FROM t").read_all())
+        rows = pa.table(QueryBuilder().register("t", delta).execute(f"SELECT {items} FROM t").read_all())
+        for place, name in enumerate(columns):
+            if name in documents:
+                texts = pa.array(map(_json, rows.column(place).to_pylist()), pa.string())
+                rows = rows.set_column(place, name, texts.cast(pa.json_()))
+        return rows
     except Exception as error:  # delta-rs raises Exception itself for files that are gone
         raise Unreadable(f"version {version} of {table.name}: {first_line(error)}") from error
+
+
+def _json(document: Mapping[str, bytes] | None) -> str | None:
+    """Returns the JSON of a document, of which Parquet has two blobs. Raises OracleError: they are none."""
+    return None if document is None else json_text(document["metadata"], document["value"])

@@ -20,6 +20,7 @@ class Footprint:
     `items`: by object the versions of others that it read by name. `bases`: by object the versions of others
     that it read or that matched its predicates. `through`: by object the versions from which something was
     derived that it read. `sets`: by predicate its version sets, each with the members that matched.
+    `derives`: it derived something.
     """
 
     items: dict[str, list[Version]] = field(default_factory=dict)
@@ -27,6 +28,7 @@ class Footprint:
     through: dict[str, list[Version]] = field(default_factory=dict)
     sets: dict[str, list[tuple[frozenset[Version], frozenset[Version]]]] = field(default_factory=dict)
     writes: dict[str, Version] = field(default_factory=dict)
+    derives: bool = False
 
 
 MOST_TRANSACTIONS = 200
@@ -126,6 +128,8 @@ def _note(seen: Footprint, event: object, sources: Mapping[Version, frozenset[Ve
                     seen.bases.setdefault(version.obj, []).append(version)
         case Write(version=version):
             seen.writes[version.obj] = version
+        case Derive():
+            seen.derives = True
         case _:
             pass
 
@@ -238,7 +242,7 @@ def _forks(seen: Mapping[int, Footprint], places: Places) -> Iterator[tuple[str,
         late = sorted(saw[second] & missed[first] - {first, second})
         if early and late:
             yield "long fork", (first, early[0], second, late[0])
-    for reader in (each for each in seen if not seen[each].writes):
+    for reader in (each for each in seen if not seen[each].writes and not seen[each].derives):
         for unseen in sorted(missed[reader]):
             # Two writers that had both not seen the other are write skew without a reader.
             writers = [each for each in sorted(saw[reader] & missed[unseen]) if unseen not in missed[each]]

@@ -34,7 +34,7 @@ from dynamic_tables.plan.nodes import (
 )
 from dynamic_tables.plan.rewrites.pushed import pushed
 from dynamic_tables.plan.rewrites.timed import lifted, with_time_columns
-from dynamic_tables.plan.types import BOOLEAN, FLOATING, INT, Type, common_of
+from dynamic_tables.plan.types import BOOLEAN, FLOATING, INT, Kind, Type, common_of
 from dynamic_tables.reading.blocks import grouping
 from dynamic_tables.reading.blocks.constant_rows import listed_rows, without_from
 from dynamic_tables.reading.blocks.correlated import conjuncts
@@ -222,12 +222,29 @@ class QueryBinder:
             types.update((place, column.type) for place, (_, column) in enumerate(each.outputs))
         if not all(nulls.keys() <= types.keys() for nulls in open_.values()):
             # Each branch has NULL somewhere: what stands beside it is typed with any type in its place.
+            scans = self.scans
             for place, nulls in open_.items():
-                outputs = self.query(_with_types(flat[place].copy(), dict.fromkeys(nulls, INT)), ctes).outputs
+                outputs = self._typed(flat[place].copy(), dict.fromkeys(nulls, INT), ctes).outputs
                 known = {at: column.type for at, (_, column) in enumerate(outputs) if at not in nulls}
                 types = {**known, **types}
-        bound.update({place: self.query(_with_types(flat[place], types), ctes) for place in open_})
+            self.scans = scans
+        bound.update({place: self._typed(flat[place], types, ctes) for place in open_})
         return [bound[place] for place in range(len(flat))]
+
+    def _typed(self, branch: exp.Expr, types: Mapping[int, Type], ctes: Mapping[str, Cte]) -> Bound:
+        """Returns a bound branch whose bare NULLs have the types of their positions; changes its tree.
+
+        A type that a cast does not name, such as a STRUCT, leaves NULL as it is. Raises UnsupportedError.
+        """
+        for place, null in _nulls_of(branch).items():
+            if place in types and types[place].kind is not Kind.OTHER:
+                type_ = exp.DataType.build(str(types[place]), dialect=SparkText)
+                null.replace(exp.Cast(this=exp.null(), to=type_))
+        bound = self.query(branch, ctes)
+        if len(bound.outputs) != len(branch.unnest().expressions):
+            # An item of several columns: the position of an item is not that of its column.
+            raise UnsupportedError("untyped NULL", "write CAST(NULL AS type)")
+        return bound
 
     def _branch(self, branch: Bound, names: Sequence[tuple[str, Col]]) -> Plan:
         """Returns a branch of a set operation, with the columns and types of the operation."""
@@ -452,19 +469,17 @@ SET_OPERATIONS: Mapping[type[exp.SetOperation], Callable[[tuple[Plan, ...]], Pla
 
 
 def _nulls_of(branch: exp.Expr) -> Mapping[int, exp.Expr]:
-    """Returns by position the bare NULLs in the select list of a branch."""
+    """Returns by position the bare NULLs of the select list of a branch; none if its text reads one by name.
+
+    Their types would decide the types of what reads them.
+    """
     inner = branch.unnest()
     items = inner.expressions if isinstance(inner, exp.Select) and not inner.is_star else []
-    return {place: item.unalias() for place, item in enumerate(items) if isinstance(item.unalias(), exp.Null)}
-
-
-def _with_types(branch: exp.Expr, types: Mapping[int, Type]) -> exp.Expr:
-    """Returns a branch, changed in place, whose bare NULLs have the types of their positions, if known."""
-    for place, null in _nulls_of(branch).items():
-        if place in types:
-            type_ = exp.DataType.build(str(types[place]), dialect=SparkText)
-            null.replace(exp.Cast(this=exp.null(), to=type_))
-    return branch
+    nulls = {place: item for place, item in enumerate(items) if isinstance(item.unalias(), exp.Null)}
+    names = {item.alias.lower() for item in nulls.values()}
+    if nulls and any(not each.table and each.name.lower() in names for each in inner.find_all(exp.Column)):
+        return {}
+    return {place: item.unalias() for place, item in nulls.items()}
 
 
 def _flatten(node: exp.SetOperation) -> Iterator[exp.Expr]:

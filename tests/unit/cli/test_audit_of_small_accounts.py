@@ -77,13 +77,34 @@ def test_padded_texts_are_not_compared(tmp_path: Path) -> None:
     assert "column a is of type char(4)" in repr(table)
 
 
+# {"a": 1}: the list of keys, and an object of one byte.
+DOCUMENT = {"metadata": b"\x01\x01\x00\x01a", "value": b"\x02\x01\x00\x00\x02\x0c\x01"}
+BLOBS = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
+
+
 @pytest.mark.parametrize(("number", "due"), [(1, AuditVerdict.HOLDS), (2, AuditVerdict.UNKNOWN)])
 def test_documents_are_read_as_json(tmp_path: Path, number: int, due: AuditVerdict) -> None:
     """A VARIANT was two blobs in DuckDB, in which a path found nothing."""
-    # {"a": 1}: the list of keys, and an object of one byte.
-    document = {"metadata": b"\x01\x01\x00\x01a", "value": b"\x02\x01\x00\x00\x02\x0c\x01"}
-    blobs = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
-    stored(tmp_path, "stored", pa.table({"p": pa.array([document, None], blobs)}))
-    text = "SELECT p:a::INT AS n FROM stored"
+    stored(tmp_path, "stored", pa.table({'p"q': pa.array([DOCUMENT, None], BLOBS)}))
+    log = tmp_path / "stored" / "_delta_log" / f"{0:020d}.json"
+    actions = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    versions = {"minReaderVersion": 3, "minWriterVersion": 7}
+    features = {"readerFeatures": ["variantType"], "writerFeatures": ["variantType"]}
+    for action in actions:
+        if "protocol" in action:
+            action["protocol"] = {**versions, **features}
+        if "metaData" in action:
+            schema = json.loads(action["metaData"]["schemaString"])
+            schema["fields"][0]["type"] = "variant"
+            action["metaData"]["schemaString"] = json.dumps(schema)
+    log.write_text("\n".join(map(json.dumps, actions)), encoding="utf-8")
+    text = 'SELECT `p"q`:a::INT AS n FROM stored'
     stored(tmp_path, "d", pa.table({"n": pa.array([number, None], pa.int32())}), text, version=0)
     assert audited(tmp_path).verdict is due
+
+
+def test_a_struct_of_two_such_fields_is_no_document(tmp_path: Path) -> None:
+    stored(tmp_path, "stored", pa.table({"k": [1], "p": pa.array([DOCUMENT], BLOBS)}))
+    text = "SELECT k, p.value AS v FROM stored"
+    stored(tmp_path, "d", pa.table({"k": [1], "v": [DOCUMENT["value"]]}), text, version=0)
+    assert audited(tmp_path).verdict is AuditVerdict.HOLDS

@@ -379,6 +379,17 @@ QUERIES = {
         "no rule for such a type yet",
     ),
     "SELECT NULL AS y FROM r": ("untyped NULL", "write CAST(NULL AS type)"),
+    **dict.fromkeys(
+        (
+            "SELECT NULL AS y FROM r UNION ALL SELECT NULL FROM r",
+            "SELECT a, NULL AS y FROM r UNION ALL SELECT a, array(a) FROM r",
+            # The NULL would decide the type of what reads it, and is no number of an item of two columns.
+            "SELECT NULL AS y, y + 1 AS z FROM r UNION ALL SELECT x, a FROM r",
+            "SELECT NULL AS y, y AS z FROM r UNION ALL SELECT b, NULL FROM r",
+            "SELECT posexplode(array(a)) AS (p, e), NULL AS y FROM r UNION ALL SELECT a, x, a FROM r",
+        ),
+        ("untyped NULL", "write CAST(NULL AS type)"),
+    ),
     "SELECT explode(array(a)) + 1 AS y FROM r": (
         "function explode",
         "it is not in the registry of differentiable expressions",

@@ -134,10 +134,16 @@ def test_what_was_acknowledged_and_is_not_there_is_seen(
     for commits in (0, 4):
         # At 4 the very first transaction is lost, which gives the keys their first values.
         monkeypatch.setattr(Forgetful, "commits", commits)
-        with opened("sqlite", None) as database:
-            recording = recorded(database, run)
-        assert recording.lost() != []
-        assert {total for _, total in recording.totals()} <= {0, 200}
+        lost: list[object] = []
+        for _ in range(10):
+            with opened("sqlite", None) as database:
+                recording = recorded(database, run)
+            assert {total for _, total in recording.totals()} <= {0, 200}
+            # What is lost in a register shows only where no later write has hidden it.
+            lost += recording.lost()
+            if lost:
+                break
+        assert lost
 
 
 def test_only_a_server_of_ours_is_killed() -> None:
