@@ -168,10 +168,11 @@ class WrittenSpark(Databricks):
         """
         tokens = super().tokenize(sql, dialect)
         for place, token in enumerate(tokens):
-            name, word = ([each.token_type for each in tokens[place + 1 : place + 3]] + [None, None])[:2]
-            clause = name is not TokenType.R_PAREN and word is TokenType.ALIAS
-            if token.token_type is TokenType.WINDOW and not clause:
-                token.token_type = TokenType.VAR
+            if token.token_type is TokenType.WINDOW:
+                following = [each.token_type for each in tokens[place + 1 : place + 3]]
+                # `COUNT(window) AS n` has AS at the same place.
+                if following[1:] != [TokenType.ALIAS] or following[0] is TokenType.R_PAREN:
+                    token.token_type = TokenType.VAR
         return tokens
 
 
