@@ -63,3 +63,8 @@ def test_what_is_right_has_no_name(text: str) -> None:
 def test_a_derived_table_over_another_one_shows_the_skew_of_its_base() -> None:
     text = "w1(x1) c1 d3(y3 | x1) c3 d4(z4 | y3) c4 w2(x2) c2 d6(v6 | x2) c6 r5(z4) r5(v6) c5 [x1 << x2]"
     assert anomalies(parse(text)) == {"read skew through a derivation": (5, 2)}
+
+
+def test_write_skew_that_a_reader_sees_has_one_name() -> None:
+    text = "w0(x0) w0(y0) c0 r1(x0) r2(y0) w1(y1) c1 r3(x0) r3(y1) c3 w2(x2) c2 [x0 << x2, y0 << y1]"
+    assert anomalies(parse(text)) == {"write skew": (1, 2)}

@@ -102,6 +102,7 @@ def test_a_declared_key_has_no_ties() -> None:
         "SELECT n, max_by(x, id) AS y FROM t GROUP BY GROUPING SETS ((n), ())",
         # 0.0 and -0.0 are equal in an order, and two keys.
         "SELECT max_by(id, x) AS y FROM u",
+        "SELECT max_by(1 / x, x) AS y FROM (SELECT x FROM u) q",
         "SELECT a.n, max_by(b.x, a.id) AS y FROM t AS a JOIN t AS b ON a.x = b.x GROUP BY a.n",
         "SELECT u.id, (SELECT max_by(t.x, t.id) FROM t) AS y FROM u",
     ):
