@@ -17,7 +17,7 @@ from dynamic_tables.definition import (
 from dynamic_tables.differentiate.registry import Rules, ensure_supported, stored_groups, time_outside
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.frozen import ensure_condition, unsupported_beside_frozen
-from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map, holds_variant
+from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map, holds_variant, is_key_type
 from dynamic_tables.plan.nodes import BoundQuery, Mark, SemiJoin, SetOperation, walk
 from dynamic_tables.plan.rewrites.incomparable import NO_MAPS, NO_VARIANTS, incomparable
 from dynamic_tables.plan.types import VARIANT, Type
@@ -120,7 +120,7 @@ def uncaptured(source: Definition) -> UnsupportedError | None:
             reason = NO_VARIANTS
         elif holds_map(type_):
             reason = NO_MAPS
-        elif not has_ids and not type_.identifies:
+        elif not has_ids and not is_key_type(type_):
             reason = f"{source.name} has no row ids, and they cannot be made of such values"
         else:
             continue

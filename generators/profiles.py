@@ -19,7 +19,7 @@ from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator
 from workload.types import DRAWN
 
-GENERATOR_VERSION = 44
+GENERATOR_VERSION = 45
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
 
 DRAWS_VERSION = 40

@@ -14,7 +14,8 @@ from dynamic_tables.differentiate.outer_join import both_ends
 from dynamic_tables.differentiate.row_id import concat, key_id
 from dynamic_tables.plan import nodes
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, text
-from dynamic_tables.plan.functions import CASE
+from dynamic_tables.plan.functions import CASE, FIELD
+from dynamic_tables.plan.nested_types import fields_of
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, INT, STRING, VARIANT
 from workload.outcomes.results import Check
 
@@ -123,6 +124,15 @@ def without_lengths(keys: Sequence[Expr]) -> Expr:
     return concat(text("g"), *parts)
 
 
+def of_fields_alone(keys: Sequence[Expr]) -> Expr:
+    """Row ids made of a STRUCT hold its fields alone, so that NULL and a STRUCT of NULLs share one."""
+    parts: list[Expr] = []
+    for key in keys:
+        fields = fields_of(key.type) or ()
+        parts += [Fn(FIELD, (key, text(name)), type_) for name, type_ in fields] or [key]
+    return key_id(parts)
+
+
 def nulls_not_written(schema: Columns) -> nodes.Plan:
     """An update that sets a value to NULL leaves the old value, as `SET a = coalesce(s.a, a)` does."""
     contents = changes.stored(apply.CONTENTS, schema)
@@ -179,5 +189,6 @@ FAULTS = (
     _fault("delete-listed-twice", "consolidate", delete_listed_twice, Check.INVARIANT_1),
     _rare("delete-of-absent-row", "consolidate", delete_of_absent_row, Check.INVARIANT_2),
     _fault("insert-before-delete", "fold", insert_before_delete, Check.EQUALITY),
+    _key("struct-key-of-fields-alone", "key", of_fields_alone, Check.ROW_IDS, Check.INVARIANT_1),
     _key("string-key-case-folded", "key", case_folded, Check.ROW_IDS, Check.INVARIANT_1),
 )

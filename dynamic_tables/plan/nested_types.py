@@ -40,6 +40,14 @@ def holds_variant(type_: Type) -> bool:
     return any(part is not None and (part == VARIANT or holds_variant(part)) for part in parts)
 
 
+def is_key_type(type_: Type) -> bool:
+    """Tells whether a row id can hold values of a type: plain ones, and STRUCTs and ARRAYs of these."""
+    element, fields = element_of(type_), fields_of(type_)
+    if element is not None:
+        return is_key_type(element)
+    return type_.identifies if fields is None else all(is_key_type(part) for _, part in fields)
+
+
 def has_comparable_pairs(type_: Type) -> bool:
     """Tells whether a type is a MAP from plain values to plain values, so that its pairs can be compared."""
     pair = pair_of(type_)

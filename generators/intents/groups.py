@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from generators import domains
 from generators.builder import ScenarioBuilder
-from generators.domains import IMITATIONS, WIDE_DECIMAL, Domain, TableSketch
+from generators.domains import ARRAY, IMITATIONS, STRUCT, WIDE_DECIMAL, Domain, TableSketch
 from generators.intents import group_shapes, shapes
 from generators.intents.script import (
     Act,
@@ -233,20 +233,22 @@ TOGETHER = (
 
 
 def awkward_keys(b: ScenarioBuilder) -> Script:
-    """Groups by keys that are easily confused: 0.0 and -0.0, NaN, 'a' and 'A', 'a|b' and 'a', NULL and 'n'.
+    """Groups by keys easily confused: 0.0 and -0.0, 'a' and 'A', 'a|b' and 'a', NULL and ARRAY(NULL).
 
     Each value comes in a separate row, so that one of two equal keys can go while the other stays.
     """
-    table = b.add_table((b.choices.pick((DOUBLE, STRING)),))
+    table = b.add_table((b.choices.pick((DOUBLE, STRING, ARRAY, STRUCT)),))
     if table.columns[1].type == STRING and b.choices.chance(50):
         imitations = domains.stored(Domain((None, *IMITATIONS)), STRING, b.profile.limits)
         table = replace(table, domains=(table.domains[0], imitations, *table.domains[2:]))
     target = group_shapes.by_second_column(b, table)
     name, values = table.columns[1].name, table.domains[1].values
+    if None not in values:
+        values = (*values, None)
     return script(
         target,
         act(*(insert(b, table, k=k, **{name: value}) for k, value in enumerate(values))),
         act(delete(table, "k", 0)),
         act(insert(b, table, k=0, **{name: values[0]}), delete(table, "k", 2)),
-        act(delete(table, name, values[-1])),
+        act(delete(table, "k", len(values) - 1)),
     )

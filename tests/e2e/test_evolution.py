@@ -356,13 +356,13 @@ def test_a_query_that_can_no_longer_be_maintained_is_evaluated_in_full(shop: Sho
     shop.account.create_dynamic_table("kinds", query)
     shop.account.create_dynamic_table("cities", "SELECT DISTINCT city FROM kinds")
     shop.account.create_dynamic_table("strict", query, refresh_mode="INCREMENTAL")
-    shop.spark.sql(f"ALTER TABLE {table} ADD COLUMNS (tags ARRAY<STRING>)")
-    # Its source has no row ids now, and none can be made of arrays.
-    insert = "INSERT INTO orders VALUES (3, 'bonn', 1, ARRAY('new'))"
+    shop.spark.sql(f"ALTER TABLE {table} ADD COLUMNS (tags ARRAY<MAP<STRING, INT>>)")
+    # Its source has no row ids now, and none can be made of maps.
+    insert = "INSERT INTO orders VALUES (3, 'bonn', 1, ARRAY(MAP('new', 1)))"
     assert shop.refresh("cities", insert) is Action.FULL
     assert shop.account.describe("kinds").refreshes[-1].action is Action.FULL
-    assert "DISTINCT by a value of type array<string>" in shop.account.dynamic_table("kinds").reason
-    assert (3, "bonn", 1, ["new"]) in [tuple(row) for row in shop.account.read("kinds").collect()]
+    assert "DISTINCT by a value of type array<map<string,int>>" in shop.account.dynamic_table("kinds").reason
+    assert (3, "bonn", 1, [{"new": 1}]) in [tuple(row) for row in shop.account.read("kinds").collect()]
     assert shop.refresh("cities", "UPDATE orders SET city = 'kiel' WHERE id = 3") is Action.FULL
     assert shop.rows("cities") == {("rome",), ("oslo",), ("kiel",)}
     with pytest.raises(DefinitionError, match="strict cannot be INCREMENTAL any more: unsupported: DISTINCT"):

@@ -45,6 +45,9 @@ class Dialect:
     """Takes a number of days; returns it as the distance of a frame over dates."""
     exploded: Callable[[str, bool, str, str], Exploded]
     """Takes an array, whether rows without elements stay, and the names of position and element."""
+    number_and_parts: Callable[[str, str, str], str]
+    """Takes an array, the name of an element in a text made of it, and this text; returns how many elements
+    there are, a colon, and the text of each in turn; NULL for NULL."""
     other_type_name: Callable[[str], str] = str
     """Takes Spark's name of a type of kind OTHER; returns the name in this dialect."""
     widens_floats: bool = True

@@ -86,4 +86,7 @@ DUCKDB = Dialect(
     window_text=_window_text,
     days=lambda days: f"INTERVAL {days.value!s} DAY",
     exploded=_exploded,
+    number_and_parts=lambda array, element, text: (
+        f"len({array}) || ':' || array_to_string(list_transform({array}, lambda {element}: {text}), '')"
+    ),
 )

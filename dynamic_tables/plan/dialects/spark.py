@@ -104,6 +104,9 @@ SPARK = Dialect(
     window_text=_window_text,
     days=lambda days: str(days.value),
     exploded=_exploded,
+    number_and_parts=lambda array, element, text: (
+        f"size({array}) || ':' || array_join(transform({array}, {element} -> {text}), '')"
+    ),
 )
 
 SPARK_ON_FEW_ROWS = replace(SPARK, name="spark on few rows", join_hint="/*+ COALESCE(1) */ ")

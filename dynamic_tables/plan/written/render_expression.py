@@ -8,7 +8,8 @@ from typing import assert_never
 from dynamic_tables.plan import functions
 from dynamic_tables.plan.dialects import Dialect
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, FrameEnd, Lit, SortKey, Win
-from dynamic_tables.plan.types import FLOATING, INTEGRAL, NUMERIC, Kind
+from dynamic_tables.plan.nested_types import element_of, fields_of
+from dynamic_tables.plan.types import FLOATING, INTEGRAL, NUMERIC, Kind, Type
 
 FRAME_TAGS = {
     **dict.fromkeys(INTEGRAL, "i"),
@@ -137,7 +138,7 @@ class ExpressionRenderer:
             case functions.STRUCT:
                 return self.dialect.struct_text(list(zip(args[::2], args[1::2], strict=True)), fn.type)
             case functions.FRAME:
-                return self._frame(fn.args[0], args[0])
+                return self._frame(fn.args[0].type, args[0])
             case _:
                 return self._template(fn, args)
 
@@ -152,16 +153,31 @@ class ExpressionRenderer:
             )
         return text.format(*args, **fields)
 
-    def _frame(self, arg: Expr, value: str) -> str:
-        """Returns a row-id component: tag, length of the text, text; NULL is a tag without a text."""
+    def _frame(self, type_: Type, value: str, depth: int = 0) -> str:
+        """Returns a row-id component: tag, length of the text, text; NULL is a tag without a text.
+
+        A STRUCT is the components of its fields, an ARRAY those of its elements behind their number. `depth`:
+        of the arrays around it.
+        """
         string = self.dialect.type_names.get(Kind.STRING, "STRING")
-        if arg.type.kind in FLOATING:
+        fields, element = fields_of(type_), element_of(type_)
+        if fields is not None:
+            # The fields are as many in every value, and each ends by itself: no length is needed.
+            names = (self.dialect.string(name) for name, _ in fields)
+            pairs = zip(names, fields, strict=True)
+            parts = ["'r'", *(self._frame(part, f"{value}[{name}]", depth) for name, (_, part) in pairs)]
+            return f"CASE WHEN {value} IS NOT NULL THEN {' || '.join(parts)} ELSE 'n' END"
+        if element is not None:
+            variable = self.dialect.identifier(f"$ELEMENT{depth}")
+            part = self._frame(element, variable, depth + 1)
+            return f"coalesce('a' || {self.dialect.number_and_parts(value, variable, part)}, 'n')"
+        if type_.kind in FLOATING:
             # Adding zero turns -0.0 into 0.0: they are one group in SQL, so they must give one id.
-            value = f"({value} + CAST('0.0' AS {arg.type}))"
-        if arg.type.kind is Kind.BINARY:
+            value = f"({value} + CAST('0.0' AS {type_}))"
+        if type_.kind is Kind.BINARY:
             value = f"hex({value})"
-        elif arg.type.kind is not Kind.STRING:
+        elif type_.kind is not Kind.STRING:
             value = f"CAST({value} AS {string})"
         # The length makes ids self-delimiting: without it ('a|b', 'c') and ('a', 'b|c') could share one.
         length = f"CAST(length({value}) AS {string})"
-        return f"coalesce('{FRAME_TAGS[arg.type.kind]}' || {length} || ':' || {value}, 'n')"
+        return f"coalesce('{FRAME_TAGS[type_.kind]}' || {length} || ':' || {value}, 'n')"

@@ -10,6 +10,7 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.expressions import Col, Expr, Fn, walk
+from dynamic_tables.plan.nested_types import is_key_type
 from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.reading.values.passed import TypeOf
 
@@ -163,7 +164,7 @@ class Names:
         listed = list(exprs)
         self.refuse_float_keys(listed, where)
         for expr in listed:
-            if not expr.type.identifies:
+            if not is_key_type(expr.type):
                 raise UnsupportedError(f"{where} by a value of type {expr.type}", "no row id can hold it")
 
     def is_float_aggregate(self, expr: Expr) -> bool:
