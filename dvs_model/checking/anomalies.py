@@ -17,10 +17,10 @@ from dvs_model.histories.history import Abort, Commit, Derive, History, Predicat
 class Footprint:
     """What one committed transaction read and wrote.
 
-    `items`: by object the versions of others that it read by name. `bases`: by object the versions of others
-    that it read or that matched its predicates. `through`: by object the versions from which something was
-    derived that it read. `sets`: by predicate its version sets, each with the members that matched.
-    `derives`: it derived something.
+    `items`: by object the versions of others that it read by name. `bases`: by object those of them that were
+    written, not derived, and what matched its predicates and later did not. `through`: by object the versions
+    from which something was derived that it read. `sets`: by predicate its version sets, each with the
+    members that matched. `derives`: it derived something.
     """
 
     items: dict[str, list[Version]] = field(default_factory=dict)
@@ -91,7 +91,7 @@ def anomalies(history: History) -> Mapping[str, tuple[int, ...]]:
     sources = _sources(history, committed)
     for event in history.events:
         if event.txn in committed:
-            _note(seen[event.txn], event, sources)
+            _note(seen[event.txn], event, sources, history)
     places = {
         version: (obj, place) for obj, order in history.orders.items() for place, version in enumerate(order)
     }
@@ -111,20 +111,24 @@ def _sources(history: History, committed: set[int]) -> Mapping[Version, frozense
     return sources
 
 
-def _note(seen: Footprint, event: object, sources: Mapping[Version, frozenset[Version]]) -> None:
+def _note(
+    seen: Footprint, event: object, sources: Mapping[Version, frozenset[Version]], history: History
+) -> None:
     """Adds an event to the footprint of its transaction. `sources`: from `_sources`."""
     match event:
         case Read(txn, version):
             if version.txn != txn:
                 seen.items.setdefault(version.obj, []).append(version)
-                seen.bases.setdefault(version.obj, []).append(version)
+                # A refresh writes nothing of its own: what a derived row shows are its sources.
+                if version not in sources:
+                    seen.bases.setdefault(version.obj, []).append(version)
                 for source in sources.get(version, ()):
                     seen.through.setdefault(source.obj, []).append(source)
         case PredicateRead(txn=txn):
             matched = frozenset(event.matched or ())
             seen.sets.setdefault(event.predicate, []).append((frozenset(event.versions), matched))
             for version in matched:
-                if version.txn != txn:
+                if version.txn != txn and not _stays(history, event.predicate, version):
                     seen.bases.setdefault(version.obj, []).append(version)
         case Write(version=version):
             seen.writes[version.obj] = version
@@ -132,6 +136,13 @@ def _note(seen: Footprint, event: object, sources: Mapping[Version, frozenset[Ve
             seen.derives = True
         case _:
             pass
+
+
+def _stays(history: History, predicate: str, version: Version) -> bool:
+    """Tells whether all later versions of an object are known to match a predicate, as this one does."""
+    order = history.orders.get(version.obj, ())
+    later = order[order.index(version) + 1 :] if version in order else ()
+    return bool(later) and history.matches.get(predicate, frozenset()).issuperset(later)
 
 
 Places = Mapping[Version, tuple[str, int]]
@@ -143,7 +154,7 @@ def _each(
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yields each anomaly by name, with its transactions. `seen`: the footprints of committed ones."""
     for txn, mine in seen.items():
-        for versions in mine.bases.values():
+        for versions in (*mine.items.values(), *mine.bases.values()):
             for version in versions:
                 if version.txn in aborted or (version.txn in seen and version not in places):
                     yield "dirty read", (txn, version.txn)
@@ -168,10 +179,10 @@ def _phantoms(
 
     Objects that the reader wrote itself in between do not count.
     """
-    for (_, before), (_, after) in pairwise(sets):
+    for (old, before), (new, after) in pairwise(sets):
         objects = [{version.obj for version in matched if version.txn != txn} for matched in (before, after)]
         others = {version.txn for version in (before ^ after) if version.txn != txn}
-        mine = {version.obj for version in (before | after) if version.txn == txn}
+        mine = {version.obj for version in (old | new) if version.txn == txn}
         if (objects[0] ^ objects[1]) - mine and others:
             yield "phantom", (txn, *sorted(others))
 

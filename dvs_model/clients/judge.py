@@ -19,7 +19,15 @@ from dvs_model.analysis.verdict import ABSENT, Cycle, Observation, PhenomenonVer
 from dvs_model.checking.anomalies import anomalies, sentence
 from dvs_model.checking.check import Checked, Holds, Seen, Undecided, Violated, check, level_verdict
 from dvs_model.checking.sentences import Sentences
-from dvs_model.clients.answers import BY_SEARCH, EVERY_LEVEL, FROM_PL_2, SEARCH_STEPS, SEARCHED_OF, Answers
+from dvs_model.clients.answers import (
+    BY_SEARCH,
+    EVERY_LEVEL,
+    FROM_PL_2,
+    SEARCH_STEPS,
+    SEARCHED_OF,
+    UNREPEATED,
+    Answers,
+)
 from dvs_model.clients.basis import Basis, InColumns
 from dvs_model.clients.large import shown
 from dvs_model.clients.notes import notes_on, size_of
@@ -151,8 +159,8 @@ class _Judgement:
 
     `phenomena`: the verdicts so far. `contradictions`: how many findings were dropped because the file was
     converted. `left_open`: phenomena that may be present although the transactions at hand do not show them.
-    `client`: the verdicts on the client-side levels. `unordered`: why no serial order explains the reads, or
-    empty; None: not asked yet, because the answer may need a long search.
+    `client`, `variants`: the verdicts on the client-side levels and their variants. `unordered`: why no
+    serial order explains the reads, or empty; None: not asked yet, because the answer may need a long search.
     """
 
     basis: Basis
@@ -166,6 +174,7 @@ class _Judgement:
     left_open: frozenset[Phenomenon] = frozenset()
     answers: Answers = field(init=False)
     client: Mapping[str, Answer] = field(default_factory=dict)
+    variants: Variants | None = None
     unordered: str | None = None
 
     def __post_init__(self) -> None:
@@ -246,7 +255,7 @@ class _Judgement:
         # version orders, so such phenomena must not decide them.
         certain = frozenset() if records.assumed else present
         client = self.answers.client(certain, acyclic=cycles.acyclic)
-        variants = Variants(self.answers, client, certain, cycles.serial)
+        variants = self.variants = Variants(self.answers, client, certain, cycles.serial)
         asked = {level.value: answer for level, answer in client.items()}
         asked |= {name: variants.answer(name) for name in self.wanted}
         if records.converted:
@@ -258,12 +267,13 @@ class _Judgement:
         for each in (*self.basis.findings, *self.answers.lost):
             yield each.name, each.txns, each.text
         if len(part.members) <= NAMED_OF:
-            lost = {frozenset(each.txns) for each in self.answers.lost}
+            # A lost update would be named a second time, as write skew: where the version order of a key is
+            # not known, the notation has an object for each of its versions, so one key looks like two.
+            said = {("write skew", *sorted(each.txns)) for each in self.answers.lost}
+            said |= {(UNREPEATED, *each.txns[:1]) for each in self.basis.findings if each.name == UNREPEATED}
             for name, txns in anomalies(history).items():
-                # A lost update would be named a second time, as write skew: where the version order of a key
-                # is not known, the notation has an object for each of its versions, so one key looks like
-                # two.
-                if name != "write skew" or frozenset(txns) not in lost:
+                who = txns[:1] if name == UNREPEATED else sorted(txns)
+                if (name, *who) not in said:
                     yield name, txns, sentence(name, txns)
 
     def out_of_order(self, name: str, answer: Answer) -> Answer:
@@ -297,7 +307,8 @@ class _Judgement:
                 knot: Knot, chosen: Chosen, only: Sequence[Phenomenon] = (*wanted, cycle)
             ) -> Mapping[Phenomenon, PhenomenonVerdict]:
                 history = knot.part(chosen).history("", None)
-                return check(history, self.reading, only=only, steps=self.steps).phenomena
+                found = check(history, self.reading, only=only, steps=self.steps).phenomena
+                return {each: _of_part(each, found[each], history) for each in only}
 
             found = decided(knots, wanted, cycle, judged)
             result.present |= found.present
@@ -334,10 +345,8 @@ class _Judgement:
             sessions = self.basis.observed.records.sessions
             if phenomenon in SESSIONS and not isinstance(verdict, Present) and not sessions:
                 verdict = Unknown("the file does not say which transactions are of one session")
-            elif phenomenon in SESSIONS and isinstance(verdict, Unknown) and not plain.history.sessions:
-                # The detector misses a session clause in the part. The file does record sessions, but no two
-                # transactions of the part are of one: so sessions add nothing to its cycles.
-                verdict = ABSENT
+            elif phenomenon not in self.answers.unsettled:
+                verdict = _of_part(phenomenon, verdict, plain.history)
             self.phenomena[phenomenon] = self.whole(phenomenon, self.opened(verdict))
 
     def whole(self, phenomenon: Phenomenon, verdict: PhenomenonVerdict) -> PhenomenonVerdict:
@@ -464,29 +473,50 @@ class _Judgement:
             if finding.name in names:
                 return Violated((), f"{finding.name}: {finding.text}")
         verdict = level_verdict(level, phenomena)
-        if not isinstance(verdict, Violated) and self.answers.lost and level not in WITH_LOST_UPDATES:
-            return Violated((), f"{self.answers.lost[0].name}: {self.answers.lost[0].text}")
-        if not isinstance(verdict, Violated) and not self.answers.forced.isdisjoint(LEVELS[level].forbids):
-            return Violated((), EVERY)
-        if not isinstance(verdict, Violated) and level in (Level.PL_3, *KEPT_IN_ORDER):
-            refuted = self.unserial(level)
-            if refuted:
-                return Violated((), f"{NO_ORDER}: {refuted}")
+        if not isinstance(verdict, Violated) and (reason := self.refuted(level)):
+            return Violated((), reason)
         if isinstance(verdict, Holds) and self.basis.missing and level is not Level.PL_1:
             reason = self.answers.missing()
             return Undecided(P.G1A, reason)
         return verdict
+
+    def refuted(self, level: Level) -> str:
+        """Returns why a level is violated in every order of versions; empty: nothing says so."""
+        findings = [] if level in WITH_LOST_UPDATES else list(self.answers.lost)
+        if level not in (*WITH_LOST_UPDATES, Level.PL_CS):
+            # From one version an anti-dependency, and to the other a dependency: G-single in any order.
+            findings += [each for each in self.basis.findings if each.name == UNREPEATED]
+        if findings:
+            return f"{findings[0].name}: {findings[0].text}"
+        if not self.answers.forced.isdisjoint(LEVELS[level].forbids):
+            return EVERY
+        # Of items alone PL-2.99 forbids what PL-3 does.
+        if level in (Level.PL_2_99, Level.PL_3, *KEPT_IN_ORDER) and (reason := self.unserial(level)):
+            return f"{NO_ORDER}: {reason}"
+        return ""
 
     def unserial(self, level: Level) -> str:
         """Returns why no serial order explains what was read; empty: nothing says so."""
         # PL-SS and PL-3-session keep sessions, as the level for clients does; PL-3 does not, so it needs a
         # search of its own, which is made once.
         serial = self.client.get(Client.SERIALIZABLE.value, Answer(None))
+        if level is Level.PL_SS and serial.holds and self.answers.search and self.variants is not None:
+            serial = self.variants.answer(f"strict {Client.SERIALIZABLE.value}")
         if level in KEPT_IN_ORDER and serial.holds is False:
             return serial.because
         if self.unordered is None:
             self.unordered = self.answers.refuted()
         return self.unordered
+
+
+def _of_part(phenomenon: Phenomenon, verdict: PhenomenonVerdict, part: History) -> PhenomenonVerdict:
+    """Returns the verdict on a phenomenon of sessions in a part of a history whose file records sessions.
+
+    Where no two transactions of the part are of one, the detector misses a session clause. But then sessions
+    add nothing to the cycles of the part.
+    """
+    missed = phenomenon in SESSIONS and isinstance(verdict, Unknown) and not part.sessions
+    return ABSENT if missed else verdict
 
 
 def _settled(certain: Checked, unread: Decided, shown: Checked) -> dict[Phenomenon, PhenomenonVerdict]:

@@ -24,15 +24,15 @@ from dvs_model.theory.names import Phenomenon
 
 P = Phenomenon
 
-BY_ORDER = (P.G_SINGLE, P.G_CURSOR, P.G_MONOTONIC, P.G_UPDATE)
-"""The phenomena that may be present in every order although the certain dependencies show none.
+BY_ORDER = (P.G0, P.G1C, P.G_SINGLE, P.G_CURSOR, P.G_MONOTONIC, P.G_UPDATE)
+"""The phenomena that may be present in some or all orders although the certain dependencies show none.
 
-All others are cycles without a limit of their anti-dependencies: an order that closes no cycle adds none.
+All others are cycles without a limit of their anti-dependencies, and in a knot there is such a cycle already.
 """
 
 BY_ORDER_IN_SESSIONS = (P.G1C_SESSION, P.G_SINGLE_SESSION)
 BY_ORDER_IN_TIME = (P.G1C_REALTIME, P.G_SINGLE_REALTIME)
-"""The same with session order and real time, where G1c, too, may depend on the order of the appends."""
+"""The same with session order and real time."""
 
 MOST_ORDERS = 24
 """Limit of orders for one knot: 4!, four appends to one key. Each order costs an analysis of the knot."""
@@ -140,7 +140,7 @@ class Decided:
             return plain
         if phenomenon in self.present:
             return self.present[phenomenon][1]
-        return Unknown(self.open[phenomenon]) if phenomenon in self.open and plain == ABSENT else plain
+        return Unknown(self.open[phenomenon]) if phenomenon in self.open else plain
 
 
 def decided(

@@ -76,9 +76,11 @@ class Variants:
             return dict.fromkeys(Client, Answer(True))
         if len(answers.basis.observed.transactions) > MOST_TRANSACTIONS:
             return self.implied(Answer(None, "there are too many transactions for it"))
-        by_file, by_time = (time_pairs(answers.basis.windows(timed=timed)) for timed in (False, True))
+        timed = answers.basis.windows(timed=True)
+        by_file, by_time = (time_pairs(each) for each in (answers.basis.windows(timed=False), timed))
         found = answers.with_order(order, self.present, by_file)
-        if not by_time or set(by_time) == set(by_file):
+        # A file whose transactions all overlap by its times has times, too, and no pairs.
+        if np.isnan(timed[:, 0]).all() or set(by_time) == set(by_file):
             return found
         other = answers.with_order(order, self.present, by_time)
         both = {level: self.agreed(level, found[level], other[level]) for level in Client}

@@ -52,6 +52,12 @@ def test_an_anomaly_has_its_name_and_a_sentence(name: str) -> None:
         "w0(x0) w0(y0) c0 r2(y0) r3(x0) r3(y0) c3 r1(y0) w1(y1) c1 w2(x2) c2 [x0 << x2, y0 << y1]",
         # The reader derives, and so writes.
         "w0(x0) w0(y0) c0 r2(y0) w1(y1) c1 r3(x0) r3(y1) d3(z3 | x0, y1) c3 w2(x2) c2 [x0 << x2, y0 << y1]",
+        # The reader itself changed what matches.
+        "r1(Q: y0; y0) w1(y1) r1(Q: y1;) c1 w2(z2) c2",
+        # What T1 derived is not what it wrote.
+        "d1(u1 | y0) w1(x1) c1 r2(u1) r2(x0) c2 [x0 << x1]",
+        # The row matches before and after.
+        "r2(P: x0; x0) w1(x1) w1(y1) c1 r2(y1) c2 [P matches x0, x1]",
         # What an aborted refresh derived was read by nobody.
         "w1(x1) c1 d3(y3 | x1) a3 w2(x2) c2 r5(x2) c5 [x1 << x2]",
     ],

@@ -165,6 +165,40 @@ def test_times_that_go_back_make_real_time_what_both_orders_say() -> None:
     assert any(":time goes back 1 times" in note for note in checked.seen.notes)
 
 
+def test_transactions_that_overlap_by_their_times_have_no_order() -> None:
+    text = """{:type :invoke, :process 0, :value [[:append 1 1]], :time 100}
+{:type :ok, :process 0, :value [[:append 1 1]], :time 200}
+{:type :invoke, :process 1, :value [[:r 1 nil]], :time 150}
+{:type :ok, :process 1, :value [[:r 1 []]], :time 250}"""
+    seen = judge(read(text), wanted=("strict serializable",)).seen
+    assert seen is not None
+    assert seen.client["strict serializable"][0] == "holds"
+
+
+def test_appends_whose_every_order_closes_a_cycle_leave_weak_levels_open() -> None:
+    """In the order 1, 2 the transactions are G1c, in the other one G-single: PL-2 holds in one of them."""
+    first, second = "[[:r :x []] [:append :y 1] [:r :x [3]]]", "[[:append :y 2] [:append :x 3]]"
+    lines = [f"{{:type :ok, :process {n}, :value {value}}}" for n, value in enumerate((first, second))]
+    levels = judge(read("\n".join(lines))).levels
+    assert isinstance(levels[Level.PL_1], Holds)
+    assert isinstance(levels[Level.PL_2], Undecided)
+    assert isinstance(levels[Level.PL_2_PLUS], Violated)
+    lines.append("{:type :ok, :process 2, :value [[:r :y [1 2]]]}")
+    assert isinstance(judge(read("\n".join(lines))).levels[Level.PL_2], Violated)
+
+
+def test_what_no_order_of_registers_explains_is_violated() -> None:
+    writes = ("0 invoke [[:w 1 1]]", "0 ok [[:w 1 1]]", "1 invoke [[:w 1 2]]", "1 ok [[:w 1 2]]")
+    twice = judge(read(ops(*writes, "2 invoke [[:r 1 nil] [:r 1 nil]]", "2 ok [[:r 1 1] [:r 1 2]]")))
+    for level in (Level.PL_2_PLUS, Level.PL_SI, Level.PL_2_99, Level.PL_3):
+        assert isinstance(twice.levels[level], Violated), level
+    for level in (Level.PL_1, Level.PL_2, Level.PL_CS):
+        assert not isinstance(twice.levels[level], Violated), level
+    stale = judge(read(ops(*writes, "2 invoke [[:r 1 nil]]", "2 ok [[:r 1 1]]")))
+    assert isinstance(stale.levels[Level.PL_SS], Violated)
+    assert not isinstance(stale.levels[Level.PL_3], Violated)
+
+
 def test_without_processes_sessions_and_real_time_are_unknown() -> None:
     checked = judge(read("{:type :ok, :value [[:append 1 1]]}\n{:type :ok, :value [[:r 1 [1]]]}"))
     assert isinstance(checked.levels[Level.PL_3], Holds)
