@@ -65,6 +65,9 @@ OUTSIDE = frozenset("java_method reflect try_reflect identifier".split())
 LISTS = frozenset("collect_list collect_set".split())
 """Aggregates whose result is a list in the order in which rows come; `array_agg` is collect_list."""
 
+OF_ANY_ORDER = frozenset("sort_array array_sort size array_size cardinality array_contains".split())
+"""Functions whose value does not depend on the order of the list that they are given."""
+
 TODAY = re.compile(r"\s*(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
 """Texts that Spark reads as a date or time that depends on when it reads them."""
 
@@ -117,7 +120,7 @@ def _parse(text: str) -> list[exp.Expr]:
         raise DefinitionError(f"syntax error {_explained(text, error)}") from error
     except RecursionError as error:
         raise DefinitionError(TOO_DEEP) from error
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         if "cannot inherit from compiled" in str(error):
             raise DefinitionError(COMPILED) from error
         # On some texts that are no SQL, sqlglot raises an error of Python instead of its own.
@@ -256,10 +259,10 @@ def _ensure_ordered(tree: exp.Expr) -> None:
     """Raises DefinitionError for lists and joined texts in the order in which rows come."""
     for node in tree.find_all(exp.Func):
         name, above = function_name(node), node.parent
-        while isinstance(above, exp.Filter | exp.Paren):
+        while isinstance(above, exp.Filter | exp.Paren | exp.Window):
             above = above.parent
-        sorted_ = isinstance(above, exp.Func) and function_name(above) in ("sort_array", "array_sort")
-        if name in LISTS and not sorted_:
+        unordered = isinstance(above, exp.Func) and function_name(above) in OF_ANY_ORDER
+        if name in LISTS and not unordered:
             raise DefinitionError(f"function {name} is refused: sort its result with sort_array({name}(...))")
     for texts in tree.find_all(exp.GroupConcat):
         if not isinstance(texts.this, exp.Order):

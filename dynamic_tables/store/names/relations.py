@@ -85,9 +85,10 @@ class SparkRelation:
     def last(self, count: int) -> Sequence[tuple[object, ...]]:
         """Returns the values of the last columns of all rows, without reading the values before them.
 
-        Python has no value for some that Spark stores, such as a date in the year 10000.
+        Python has no value for some that Spark stores, such as a date in the year 10000. Raises StoreError.
         """
-        return list(zip(*(column.to_pylist() for column in self.table().columns[-count:]), strict=True))
+        with store_errors("a key is a text of bytes that are no UTF-8 (take hex of them)"):
+            return list(zip(*(column.to_pylist() for column in self.table().columns[-count:]), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

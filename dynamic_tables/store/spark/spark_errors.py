@@ -23,7 +23,7 @@ PACKAGES = frozenset({"pyspark", "py4j", "delta", "pyarrow"})
 
 @contextmanager
 def store_errors(what: str = "") -> Iterator[None]:
-    """Opens a block in which an error of PACKAGES or of the file system is raised as StoreError.
+    """Opens a block in which an error of PACKAGES, of the file system or of a text is raised as StoreError.
 
     `what` names the object in the message.
 
@@ -34,7 +34,8 @@ def store_errors(what: str = "") -> Iterator[None]:
         yield
     except Exception as error:
         # The exception classes of py4j are no import of this package: the name of the module decides.
-        if not isinstance(error, OSError) and type(error).__module__.split(".")[0] not in PACKAGES:
+        of_spark = type(error).__module__.split(".")[0] in PACKAGES
+        if not of_spark and not isinstance(error, OSError | UnicodeDecodeError):
             raise
         text = one_line(error)
         # By the words of Delta's error alone: `what` may hold a statement that names a table ConcurrentUsers.

@@ -182,7 +182,11 @@ def statistics_of(rows: pa.Table, most: int = SIZES.statistics) -> Mapping[str, 
     for name in names:
         kind = rows.schema.field(name).type
         if pa.types.is_integer(kind) or (pa.types.is_string(kind) and _short(rows[name], most)):
-            bounds = pc.min_max(rows[name]).as_py()
+            try:
+                bounds = pc.min_max(rows[name]).as_py()
+            except UnicodeDecodeError:
+                # Of bytes that are no UTF-8, as CAST(X'FF' AS STRING) is. They get no bounds.
+                continue
             if bounds["min"] is not None:
                 least[name], greatest[name] = bounds["min"], bounds["max"]
     return {

@@ -88,6 +88,10 @@ def test_any_text_parses_or_is_refused_in_one_line_without_the_parsers_words(tex
     assert [noise for noise in ("\n", "sqlglot", "TokenType", "SENTINEL", "<class") if noise in message] == []
 
 
+def test_an_assertion_of_the_parser_is_a_refusal() -> None:
+    assert "cannot be read as one SELECT" in refusal("FROM r |> UNION ALL TABLE r")
+
+
 def refusal(text: str) -> str:
     try:
         parse_query(text)
