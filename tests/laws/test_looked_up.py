@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Collection, Mapping
 
 import pytest
@@ -16,6 +17,7 @@ from dynamic_tables.plan.nodes import Filter, Leaf, Plan, walk
 from dynamic_tables.plan.rewrites.empty import without_empty
 from dynamic_tables.plan.rewrites.looked_up import MOST_LISTED, with_keys
 from dynamic_tables.plan.rewrites.stages import stages
+from dynamic_tables.plan.types import INT, TIMESTAMP_NTZ, Columns, Type
 from dynamic_tables.plan.written.render import render
 from dynamic_tables.reading.bind import bind_query
 from dynamic_tables.store.port import Relation
@@ -29,12 +31,21 @@ from workload.outcomes.results import OutcomeClass
 WORLD = declare(["l(a INT, b BIGINT)", "r(c INT, d INT)", "s(e INT)"])
 
 
-def filters_above(query: str, **values: Collection[Scalar]) -> dict[str, str]:
-    """The filters that keys of `l@delta` add, by the leaf below each. `values`: of the columns of l."""
-    plan = change_plan(bind_query(query, WORLD), RULES)
-    known = stages(plan, ["l@delta"]).last
+EVENTS = declare(["e(at TIMESTAMP_NTZ, day DATE, n INT, v INT)"])
+"""Rows of a time and a number, whose groups are read by rounding these."""
+
+
+def rounding_of_spark(text: str, columns: Columns) -> Type | None:
+    """The types of the expressions that only Spark evaluates here."""
+    return INT if " DIV " in text else TIMESTAMP_NTZ if "TRUNC" in text else None
+
+
+def filters_above(query: str, few: str = "l@delta", **values: Collection[Scalar]) -> dict[str, str]:
+    """The filters that keys of changed rows add, by the leaf below each. `values`: of the columns."""
+    plan = change_plan(bind_query(query, {**WORLD, **EVENTS}, rounding_of_spark), RULES)
+    known = stages(plan, [few]).last
     before = {id(node.predicate) for node in walk(known) if isinstance(node, Filter)}
-    keyed = with_keys(known, ["l@delta"], lambda _, column: values.get(column))
+    keyed = with_keys(known, [few], lambda _, column: values.get(column))
     return {
         leaf.name: render(node, SPARK).text().partition(" WHERE ")[2]
         for node in walk(keyed)
@@ -109,6 +120,46 @@ def test_many_keys_are_bounds_and_no_key_is_no_row() -> None:
     assert "BETWEEN 0 AND 100" in filters_above(query, a=range(MOST_LISTED + 1))["r@t1"]
     assert filters_above(query, a=[None])["r@t1"] == "FALSE"
     assert filters_above(query) == {}
+
+
+AT, DAY = dt.datetime(2024, 3, 1, 10, 7), dt.date(2024, 3, 1)  # noqa: DTZ001
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        (
+            "CAST(at AS DATE)",
+            "(`at` BETWEEN TIMESTAMP_NTZ '2024-02-29 10:07:00' AND TIMESTAMP_NTZ '2024-03-02 10:07:00')",
+        ),
+        (
+            "date_trunc('WEEK', at)",
+            "(`at` BETWEEN TIMESTAMP_NTZ '2024-02-23 10:07:00' AND TIMESTAMP_NTZ '2024-03-08 10:07:00')",
+        ),
+        (
+            "window(at, '10 minutes')",
+            "(`at` BETWEEN TIMESTAMP_NTZ '2024-03-01 09:57:00' AND TIMESTAMP_NTZ '2024-03-01 10:17:00')",
+        ),
+        ("year(day)", "(`day` BETWEEN DATE '2023-03-01' AND DATE '2025-03-02')"),
+        ("n DIV 5", "(`n` BETWEEN CAST('-8' AS INT) AND 17)"),
+        ("n DIV 2000000000", ""),
+        ("date_trunc(CAST(v AS STRING), at)", ""),
+        ("n + 5", ""),
+    ],
+)
+def test_rows_that_a_key_rounds_together_lie_near_to_each_other(key: str, expected: str) -> None:
+    query = f"SELECT COUNT(DISTINCT v) AS c FROM e GROUP BY {key}"
+    found = filters_above(query, "e@delta", at=[AT], day=[DAY], n=[2, 7])
+    ends = ("e@t0", "e@t1")
+    assert [found.get(leaf, "").removeprefix("(NOT (`at` IS NULL)) AND ") for leaf in ends] == [expected] * 2
+    if expected:
+        name = expected.split("`")[1]
+        unknown = filters_above(query, "e@delta", **{name: [None]})
+        assert all(leaf not in unknown for leaf in ends)
+        first = [dt.datetime.min, AT] if name == "at" else [dt.date.min, DAY]  # noqa: DTZ901
+        assert name == "n" or all(
+            leaf not in filters_above(query, "e@delta", **{name: first}) for leaf in ends
+        )
 
 
 def test_a_running_sum_reads_nothing_before_the_first_changed_row() -> None:

@@ -4,6 +4,9 @@ Spark broadcasts the few rows, but it still reads all of the many. With the keys
 Delta and Parquet skip the files and row groups whose least and greatest values rule the keys out. Example:
 10 changed orders, joined with all customers by `k`, become `... JOIN (customers WHERE k IN (3, 17, ..))`.
 
+Rows that a key rounds together lie near to each other. So the rows of a changed day, `date_trunc('DAY', ts)`,
+are found between a day before the first changed `ts` and a day after the last one.
+
 A filter may keep too many rows, because the join itself still decides; it must not lose one that matches.
 """
 
@@ -13,8 +16,20 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from dynamic_tables.plan import nodes
-from dynamic_tables.plan.expressions import FALSE, Col, Expr, Fn, Lit, Scalar, boolean, conjunction, conjuncts
+from dynamic_tables.plan.expressions import (
+    FALSE,
+    Col,
+    Expr,
+    Fn,
+    Lit,
+    Scalar,
+    boolean,
+    conjunction,
+    conjuncts,
+    replace_columns,
+)
 from dynamic_tables.plan.functions import IN
+from dynamic_tables.plan.rewrites.rounded import around, rounded
 from dynamic_tables.plan.types import BOOLEAN
 
 MOST_LISTED = 100
@@ -85,9 +100,45 @@ class _Keys:
             found = self.of(few, other)
             if found is not None:
                 conditions.append(_among(column, found, null_safe=null_safe))
+        # Both ends of a window of time say the same.
+        conditions += dict.fromkeys(self._near(many, few, on))
         bounds = (self._bound(part, many, few) for part in conjuncts(on))
         conditions += [bound for bound in bounds if bound is not None]
         return nodes.Filter(many, conjunction(conditions)) if conditions else many
+
+    def _near(self, many: nodes.Plan, few: nodes.Plan, on: Expr) -> Iterator[Expr]:
+        """Yields conditions on columns of `many` that `on` rounds, by what the same rounding has in `few`."""
+        for condition in conjuncts(on):
+            match condition:
+                case Fn("=" | "is not distinct from" as sign, (left, right), _):
+                    for mine, other in ((left, right), (right, left)):
+                        known = rounded(mine)
+                        if known is not None and _has(many, known[0].name):
+                            values = self._before(few, other, mine) or ()
+                            near = around(*known, values, null_safe=sign == SAME)
+                            yield from () if near is None else (near,)
+                case _:
+                    pass
+
+    def _before(self, plan: nodes.Plan, expr: Expr, like: Expr) -> set[Scalar] | None:
+        """Returns values among which are all that an expression over a node rounds, as `like` does.
+
+        None: they are not known, or the expression is no such rounding.
+        """
+        match plan, expr:
+            case _, Fn():
+                own, other = rounded(expr), rounded(like)
+                if own is None or other is None or not _has(plan, own[0].name):
+                    return None
+                column = own[0]
+                alike = column.type == other[0].type and replace_columns(like, lambda _: column) == expr
+                return self.of(plan, column.name) if alike else None
+            case nodes.Project(child, items), Col(name):
+                return self._before(child, dict(items)[name], like)
+            case ((nodes.Distinct(child) | nodes.Filter(child, _)), Col()):
+                return self._before(child, expr, like)
+            case _:
+                return None
 
     def _bound(self, condition: Expr, many: nodes.Plan, few: nodes.Plan) -> Expr | None:
         """Returns a condition on `many` that each row which matches some row of `few` meets; None if unknown.

@@ -92,8 +92,14 @@ def _microseconds(duration: exp.Expr) -> int | None:
 
 
 def _rewrite(block: exp.Select, time: exp.Expr, length: int, slide: int, first: int) -> None:
-    """Gives a block the LATERAL VIEW, and its columns in the place of the window."""
-    start, end = (exp.column(name, quoted=True) for name in (START, END))
+    """Gives a block the LATERAL VIEW, and its columns in the place of the window.
+
+    A window that does not slide is two expressions over the time, by which few rows of the table are found.
+    """
+    start: exp.Expr = exp.column(START, quoted=True)
+    end: exp.Expr = exp.column(END, quoted=True)
+    if slide == length:
+        start, end = (_end(time, first, slide, ago) for ago in (0, -length))
     struct = _struct(start, end)
     group = block.args.get("group")
     if group is not None:
@@ -105,9 +111,9 @@ def _rewrite(block: exp.Select, time: exp.Expr, length: int, slide: int, first: 
     for node in list(_own(block)):
         if (found := _replaced(node, start, end, struct)) is not None:
             node.replace(found.copy())
-    block.append("laterals", _view(time, length, slide, first))
     block.where(exp.Not(this=exp.Is(this=time.copy(), expression=exp.null())), copy=False)
     if slide < length:
+        block.append("laterals", _view(time, length, slide, first))
         block.where(exp.LT(this=time.copy(), expression=end.copy()), copy=False)
 
 
@@ -165,14 +171,18 @@ class WindowEnd(exp.Expression, exp.Func):
     _sql_names: ClassVar[list[str]] = ["WINDOW_END"]
 
 
+def _end(time: exp.Expr, first: int, slide: int, ago: int) -> WindowEnd:
+    """Returns the last beginning of a window before a time, less some microseconds."""
+    numbers = [exp.Literal(this=str(each), is_string=False) for each in (first, slide, ago)]
+    return WindowEnd(this=time.copy(), expressions=numbers)
+
+
 def _view(time: exp.Expr, length: int, slide: int, first: int) -> exp.Expr:
     """Returns the LATERAL VIEW with the windows of a row."""
-
-    def end(ago: int) -> exp.Expr:
-        numbers = [exp.Literal(this=str(each), is_string=False) for each in (first, slide, ago)]
-        return WindowEnd(this=time.copy(), expressions=numbers)
-
-    structs = [_struct(end(back), end(back - length)) for back in range(0, length, slide)]
+    structs = [
+        _struct(_end(time, first, slide, back), _end(time, first, slide, back - length))
+        for back in range(0, length, slide)
+    ]
     names = [exp.to_identifier(name, quoted=True) for name in (START, END)]
     alias = exp.TableAlias(this=exp.to_identifier("$window", quoted=True), columns=names)
     return exp.Lateral(this=exp.Inline(this=exp.Array(expressions=structs)), view=True, alias=alias)
