@@ -736,8 +736,8 @@ def test_what_is_altered_while_new_columns_are_written_stays(
     [
         ("SELECT r.*, s.* FROM r JOIN r AS s USING (k)", "AUTO", "two output columns are named k"),
         ("SELECT r.*, s.* FROM r JOIN r AS s USING (k)", "FULL", "two output columns are named k"),
-        ("SELECT k AS `a b` FROM r", "AUTO", "no column of a Delta table is named 'a b', because of ' '"),
-        ("SELECT * FROM (SELECT k AS `a b` FROM r)", "FULL", "no column of a Delta table is named 'a b'"),
+        ("SELECT k AS `a b` FROM r", "AUTO", "a dynamic table has no column named 'a b', because of ' '"),
+        ("SELECT * FROM (SELECT k AS `a b` FROM r)", "FULL", "a dynamic table has no column named 'a b'"),
     ],
 )
 def test_a_name_that_no_table_can_have_is_named(shop: Shop, query: str, mode: str, error: str) -> None:

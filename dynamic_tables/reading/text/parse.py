@@ -193,6 +193,8 @@ def _explained(text: str, error: SqlglotError) -> str:
     column = max(1, int(first.get("col", 1)) - len(near) + 1)
     if what.startswith("Required keyword"):
         what = f"something is missing {'before' if near == ')' else 'after'} {near!r}"
+    elif what.startswith("Unsupported pipe syntax operator"):
+        what = f"the pipe operator {near} is not read; write it as |> SELECT, or as a sub-select"
     elif what.startswith("Invalid expression"):
         what = f"unexpected {near!r}"
     else:

@@ -17,8 +17,8 @@ from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, boolean, joined, text
-from dynamic_tables.plan.functions import CASE, GROUPING, IN, STRUCT, WINDOW_END, case_type
-from dynamic_tables.plan.nested_types import struct_type
+from dynamic_tables.plan.functions import CASE, GROUPING, IN, PASSED, STRUCT, WINDOW_END, case_type
+from dynamic_tables.plan.nested_types import array_type, element_of, struct_type
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, DATE, INT, TEMPORAL, TINYINT, Type, common, common_of
 from dynamic_tables.reading.text.parse import function_name, parts
 from dynamic_tables.reading.text.time_windows import WindowEnd
@@ -420,6 +420,21 @@ def _struct(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     return Fn(STRUCT, args, struct_type(tuple((name, value.type) for name, value in fields)))
 
 
+def _zipped(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Returns arrays_zip of columns, whose names Spark gives to the fields: in the plan they have others."""
+    names = [part.name for part in node.expressions if isinstance(part, exp.Column)]
+    if function_name(node) != "arrays_zip" or binder.type_of is None or len(names) < len(node.expressions):
+        raise not_admitted(node)
+    args = [binder.bind(part) for part in node.expressions]
+    elements = [element for arg in args if (element := element_of(arg.type)) is not None]
+    if len(elements) < len(args):
+        raise not_admitted(node)
+    type_ = array_type(struct_type(tuple(zip(names, elements, strict=True))))
+    places = ", ".join(f"{{{number}}}" for number in range(1, len(args) + 1))
+    shown = str(type_).replace("{", "{{").replace("}", "}}")
+    return Fn(PASSED, (text(f"CAST(ARRAYS_ZIP({places}) AS {shown})"), *args), type_)
+
+
 def _split(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     """Returns `split` at one of SEPARATORS; Spark evaluates any other."""
     _only(node, "this", "expression")
@@ -475,6 +490,7 @@ SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] =
     exp.Concat: _concat,
     exp.Array: _array,
     exp.Struct: _struct,
+    exp.Anonymous: _zipped,
     exp.RegexpSplit: _split,
     WindowEnd: _window_end,
     exp.Substring: _substring,

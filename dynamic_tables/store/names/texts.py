@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 NOT_IN_NAMES = frozenset(" ,;{}()\n\t=")
-"""Characters that Delta has in no name of a column, unless columns are mapped."""
+"""Characters that Delta has in no name of a column, unless columns are mapped, as in no dynamic table."""
 
 
 def ensure_names(names: Iterable[str]) -> None:
@@ -41,7 +41,7 @@ def ensure_names(names: Iterable[str]) -> None:
         if wrong := sorted(NOT_IN_NAMES.intersection(name)):
             plain = "".join("_" if sign in NOT_IN_NAMES else sign for sign in name)
             raise DefinitionError(
-                f"no column of a Delta table is named {name!r}, because of {wrong[0]!r}; write {plain}"
+                f"a dynamic table has no column named {name!r}, because of {wrong[0]!r}; write {plain}"
             )
 
 
@@ -127,9 +127,8 @@ def columns_of_text(session: SparkSession, text: str, definitions: Mapping[str, 
     for name, type_name in found:
         type_ = parse_type(type_name)
         if type_ is None:
-            raise DefinitionError(
-                f"column {name} is of type {type_name}, which dynamic tables do not hold; cast it"
-            )
+            shown = f"column {name} is of type {type_name}"
+            raise DefinitionError(f"{shown}, which dynamic tables do not hold; cast it, say to STRING")
         columns.append((name, type_))
     return tuple(columns)
 

@@ -16,6 +16,9 @@ PLACES = {
     "SELECT FROM r": "line 1, column 1: something is missing after 'SELECT'",
     "SELECT a, FROM r": "line 1, column 9: something is missing after ','",
     "SELECT a,, b FROM r": "line 1, column 9: something is missing after ','",
+    "FROM r |> DROP a": (
+        "line 1, column 11: the pipe operator DROP is not read; write it as |> SELECT, or as a sub-select"
+    ),
     "SELECT a FROM": "line 1, column 10: expected table name but got the end, near 'FROM'",
     "SELECT a FROM r JOIN": "line 1, column 17: expected table name but got the end, near 'JOIN'",
     "SELECT a FROM r WHERE": "line 1, column 17: something is missing after 'WHERE'",
