@@ -190,6 +190,23 @@ class Rows(LazyTransactions):
         return replace(self, windows=self.timed if by_time else self.windows, timed=None)
 
 
+def held_twice(kind: NDArray[np.integer], key: Ints, value: Ints) -> tuple[int, int] | None:
+    """Returns the first operations that show a list and a single value of one key; None: no key holds both.
+
+    A read of nothing shows neither.
+    """
+    listed = (kind == APPEND) | (kind == READ_LIST)
+    single = (kind == WRITE) | ((kind == READ) & (value != NOTHING))
+    if not listed.any() or not single.any():
+        return None
+    both = np.intersect1d(key[listed], key[single])
+    if not len(both):
+        return None
+    return int(np.flatnonzero(listed & (key == both[0]))[0]), int(
+        np.flatnonzero(single & (key == both[0]))[0]
+    )
+
+
 def pair_of(pairs: Ints, at: int) -> tuple[int, int] | None:
     """Returns the pair in a row of an array; None: NOTHING stands there."""
     first, second = pairs[at].tolist()

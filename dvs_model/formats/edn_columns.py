@@ -25,6 +25,7 @@ from dvs_model.columns.table import (
     Ints,
     Rows,
     Values,
+    held_twice,
 )
 from dvs_model.formats.edn import Members, Pairs
 from dvs_model.formats.edn_shapes import Shaped, shaped
@@ -312,7 +313,8 @@ class _Reading:
         kind, key, value, first, last = (each[chosen] for each in ops[2:])
         code, keys = coded(key)
         nothing = (kind == READ) & (value == NOTHING)
-        if not self.kinds(kind, code, nothing, len(keys), workload, lists=lists):
+        other = (workload == "register" and lists) or (workload == "list-append" and (kind == WRITE).any())
+        if other or held_twice(kind, code, value) is not None:
             return None
         lists = lists or workload == "list-append"
         if lists:
@@ -339,18 +341,6 @@ class _Reading:
         )
         records = Records(aborts=True, sessions=True, real_time=True, lists=lists)
         return self.timed(name, columns, records, begin, end)
-
-    def kinds(
-        self, kind: Ints, code: Ints, nothing: Bools, count: int, workload: str | None, *, lists: bool
-    ) -> bool:
-        """Tells whether each key holds either a list or a single value, and all are as the workload says."""
-        values = (kind == WRITE) | ((kind == READ) & ~nothing)
-        written, single, listed = (
-            np.bincount(code[each], minlength=count) > 0
-            for each in (kind == WRITE, values, (kind == APPEND) | (kind == READ_LIST))
-        )
-        other = (workload == "register" and lists) or (workload == "list-append" and written.any())
-        return not other and not (single & listed).any()
 
     def elements(self, kind: Ints, first: Ints, last: Ints) -> tuple[Ints | None, Ints]:
         """Returns where the elements of each list begin, and the elements."""

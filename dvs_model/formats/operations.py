@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dvs_model.columns.table import KINDS, NOTHING, OTHERS, READ, READ_LIST, Ints, Values
+from dvs_model.columns.table import KINDS, NOTHING, OTHERS, READ, READ_LIST, Ints, Values, held_twice
 from dvs_model.errors import HistoryError, first_line
 from dvs_model.observed.values import Symbol, Text
 
@@ -61,17 +61,28 @@ def with_operation(table: pa.Table) -> Ints:
     return np.flatnonzero(~without_kind)
 
 
-def operations(table: pa.Table, *, escaped: bool) -> Operations:
+def operations(table: pa.Table, rows: Ints, *, escaped: bool) -> Operations:
     """Returns the operations of a table, a row each. Raises HistoryError: a cell is no key or no value.
 
-    `escaped`: texts are those that `cell` has written.
+    `rows`: the numbers of the rows in the file. `escaped`: texts are those that `cell` has written.
     """
     try:
-        return _operations(table, escaped=escaped)
+        found = _operations(table, escaped=escaped)
     except HistoryError:
         raise
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise HistoryError(f"a cell that is no key and no value: {first_line(error)[:200]}") from None
+    _ensure_one_sort(found, rows)
+    return found
+
+
+def _ensure_one_sort(found: Operations, rows: Ints) -> None:
+    """Raises HistoryError: a key holds both a list and a single value. `rows`: by operation its row."""
+    if both := held_twice(found.kind, found.key, found.value):
+        held = zip(rows[[*both]].tolist(), ("a list", "a single value"), strict=True)
+        (before, other), (row, here) = sorted(held)
+        key = found.keys[int(found.key[both[0]])]
+        raise HistoryError(f"row {row:,}: key {key} holds {here} here and {other} in row {before:,}")
 
 
 def _operations(table: pa.Table, *, escaped: bool) -> Operations:

@@ -106,8 +106,8 @@ def observed_in(
     txn_of_op = txn_of_op[there]
     if transactions.apart() is not None:
         txn_of_op, transactions, order = _by_transaction(txn_of_op, transactions)
-        ops = ops.take(pa.array(order))
-    found = operations(ops, escaped=about is not None)
+        ops, there = ops.take(pa.array(order)), there[order]
+    found = operations(ops, there + 1, escaped=about is not None)
     del ops
     lists = bool(((found.kind == READ_LIST) | (found.kind == APPEND)).any())
     records = records_of(columns, about, lists)

@@ -62,9 +62,10 @@ def share_of(table: pa.Table, transactions: Transactions, *, escaped: bool) -> S
     `escaped`: as in `operations`. Raises HistoryError: a cell is none.
     """
     txn, ops = numpy(table["txn"]), numpy(table["op"])
+    found = operations(table, ops + 1, escaped=escaped)
     first = changes(txn)
     txns = txn[first]
-    rows = rows_of(operations(table, escaped=escaped), np.cumsum(first) - 1, transactions.chosen(txns))
+    rows = rows_of(found, np.cumsum(first) - 1, transactions.chosen(txns))
     return Share(rows, txns, ops)
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 
+from dvs_model.columns.table import columns_of, held_twice
 from dvs_model.errors import HistoryError
 from dvs_model.formats.reader import Form, decoded, json_value, reads
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
@@ -87,19 +88,11 @@ def _history(found: list[object], name: str) -> Observed:
         transaction = Transaction(number, session, Status.COMMITTED, ops, place)
         transaction.start, transaction.commit = start, commit
         transactions.append(transaction)
-    if lists:
-        _check_kinds(transactions)
+    columns = columns_of(transactions) if lists else None
+    if columns is not None and (both := held_twice(columns.kind, columns.key, columns.value)):
+        place = transactions[int(columns.txn[both[1]])].place
+        raise HistoryError(f"{place}: key {columns.op(both[1]).key} is written here and a list elsewhere")
     return Observed(name, transactions, Records(aborts=False, lists=lists, stamps=True))
-
-
-def _check_kinds(transactions: list[Transaction]) -> None:
-    """Checks that each key is either written or appended to. Raises HistoryError: a key is both."""
-    kinds: dict[str, Kind] = {}
-    for each in transactions:
-        for op in each.ops:
-            kind = Kind.APPEND if op.kind is Kind.READ_LIST else op.kind
-            if kinds.setdefault(op.key, kind) is not kind:
-                raise HistoryError(f"{each.place}: key {op.key} is written here and a list elsewhere")
 
 
 def _has_lists(item: object) -> bool:

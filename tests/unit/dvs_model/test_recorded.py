@@ -99,6 +99,10 @@ def test_a_file_may_hold_several_histories(tmp_path: Path) -> None:
         (({**LOST[1], "value": 2**70},), "are no numbers of 64 bits"),
         (({**LOST[1], "value": {"a": 1}},), "a cell that is no key and no value"),
         ((LOST[0], {**LOST[1], "value": [1]}), r"record 1: 'w' of a list, \[1\]; only reads give lists"),
+        (
+            (LISTS[0], LISTS[2], {**LISTS[0], "kind": "w", "value": 4}),
+            "row 3: key x holds a single value here and a list in row 1",
+        ),
         (({**LISTS[0], "value": (1,)},), r"record 0: 'append' of a list, \(1,\)"),
     ],
 )

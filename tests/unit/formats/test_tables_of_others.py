@@ -15,6 +15,7 @@ from dvs_model.checking.check import Checked, Holds, Violated
 from dvs_model.clients.judge import judge
 from dvs_model.columns.shares import Listed
 from dvs_model.columns.table import Rows
+from dvs_model.errors import HistoryError
 from dvs_model.formats import table
 from dvs_model.formats.elle import read_edn
 from dvs_model.formats.plume import observed_in
@@ -34,6 +35,8 @@ def observed(columns: Mapping[str, Sequence[object]], path: Path, memory: int | 
     """Returns the history in a table."""
     pq.write_table(pa.table(dict(columns)), path)
     item = read(path, memory)
+    if isinstance(item, Refused):
+        raise item.error
     assert isinstance(item, Viewed), item
     return item.observed
 
@@ -267,6 +270,38 @@ def test_rows_that_contradict_each_other_are_refused(
     item = read(tmp_path / "h.parquet", memory)
     assert isinstance(item, Refused)
     assert fact in item.error.fact
+
+
+APPENDS: Mapping[str, Sequence[object]] = {
+    "transaction": [1, 2, 3],
+    "kind": ["append", "append", "r"],
+    "key": ["x"] * 3,
+    "value": [1, 2, None],
+    "list": [None, None, [1, 2]],
+}
+
+
+@pytest.mark.parametrize("memory", WAYS)
+@pytest.mark.parametrize(
+    ("columns", "fact"),
+    [
+        (
+            {**APPENDS, "value": [1, 2, 1], "list": [None] * 3},
+            "row 3: key x holds a single value here and a list in row 1",
+        ),
+        (
+            {**APPENDS, "kind": ["append", "w", "r"]},
+            "row 2: key x holds a single value here and a list in row 1",
+        ),
+        ({**APPENDS, "kind": ["w", "w", "r"]}, "row 3: key x holds a list here and a single value in row 1"),
+    ],
+)
+def test_operations_that_no_history_has_are_refused_with_their_row(
+    columns: Mapping[str, Sequence[object]], fact: str, memory: int | None, tmp_path: Path
+) -> None:
+    # Of what lies in shares, the operations are read when they are judged.
+    with pytest.raises(HistoryError, match=fact):
+        judge(observed(columns, tmp_path / "h.parquet", memory))
 
 
 @pytest.mark.parametrize("memory", WAYS)
