@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dvs_model.columns.table import KINDS, NOTHING, OTHERS, READ, READ_LIST, Ints, Values, held_twice
+from dvs_model.columns.table import APPEND, KINDS, NOTHING, OTHERS, READ, READ_LIST, Ints, Values, held_twice
 from dvs_model.errors import HistoryError, first_line
 from dvs_model.observed.values import Symbol, Text
 
@@ -72,12 +72,16 @@ def operations(table: pa.Table, rows: Ints, *, escaped: bool) -> Operations:
         raise
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise HistoryError(f"a cell that is no key and no value: {first_line(error)[:200]}") from None
-    _ensure_one_sort(found, rows)
+    _ensure_sound(found, rows)
     return found
 
 
-def _ensure_one_sort(found: Operations, rows: Ints) -> None:
-    """Raises HistoryError: a key holds both a list and a single value. `rows`: by operation its row."""
+def _ensure_sound(found: Operations, rows: Ints) -> None:
+    """Raises HistoryError: a write has no value, or a key holds a list and a single value."""
+    nothing = np.flatnonzero((found.kind <= APPEND) & (found.value == NOTHING))
+    if len(nothing):
+        fact = f"row {rows[nothing[0]]:,}: nothing is written to key {found.keys[int(found.key[nothing[0]])]}"
+        raise HistoryError(f"{fact}, and nothing is what was there before the run; a write has a value")
     if both := held_twice(found.kind, found.key, found.value):
         held = zip(rows[[*both]].tolist(), ("a list", "a single value"), strict=True)
         (before, other), (row, here) = sorted(held)

@@ -97,6 +97,7 @@ def test_a_file_may_hold_several_histories(tmp_path: Path) -> None:
         (({"a": 1},), "it has no column transaction; its columns are a"),
         ((LOST[1], {**LOST[3], "value": "a"}), "the values of a column have several types"),
         (({**LOST[1], "value": 2**70},), "are no numbers of 64 bits"),
+        ((LOST[0], {**LOST[1], "value": None}), "row 2: nothing is written to key x"),
         (({**LOST[1], "value": {"a": 1}},), "a cell that is no key and no value"),
         ((LOST[0], {**LOST[1], "value": [1]}), r"record 1: 'w' of a list, \[1\]; only reads give lists"),
         (

@@ -290,6 +290,11 @@ APPENDS: Mapping[str, Sequence[object]] = {
             "row 3: key x holds a single value here and a list in row 1",
         ),
         (
+            {**APPENDS, "value": [1, None, None]},
+            "row 2: nothing is written to key x, and nothing is what was",
+        ),
+        ({**LOST_UPDATE, "value": [None, 1, None, None]}, "row 4: nothing is written to key x"),
+        (
             {**APPENDS, "kind": ["append", "w", "r"]},
             "row 2: key x holds a single value here and a list in row 1",
         ),
