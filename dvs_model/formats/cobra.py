@@ -131,6 +131,8 @@ def _session(path: Path) -> Iterator[Transaction]:
                 raise _error(path, at, f"transaction {fields[0]} ends inside {current.number}")
             current.status = Status.COMMITTED if tag == b"C" else Status.ABORTED
             if current.window is not None and len(fields) > 1:
+                if fields[1] < current.window.begin:
+                    raise _error(path, at, f"transaction {fields[0]} ends before it begins")
                 current.window = Window(current.window.begin, fields[1])
             yield current
             current = None

@@ -142,7 +142,10 @@ def _by_transaction(index: Ints, transactions: Transactions) -> tuple[Ints, Tran
 def rows_of(
     found: Operations, index: Ints, transactions: Transactions, places: pa.ChunkedArray | None = None
 ) -> Rows:
-    """Returns transactions with their operations. `index`: of each operation its transaction."""
+    """Returns transactions with their operations. `index`: of each operation its transaction.
+
+    Raises HistoryError: a transaction ends before it begins.
+    """
     count = len(transactions.number)
     sessions = transactions.sessions
     columns = Columns(
@@ -163,6 +166,10 @@ def rows_of(
     )
     place = Places(transactions.row, transactions.session, sessions, places)
     # Nothing at all is not a number, too.
+    back = np.flatnonzero(transactions.windows[:, 1] < transactions.windows[:, 0])
+    if len(back):
+        row, number = transactions.row[back[0]], transactions.number[back[0]]
+        raise HistoryError(f"row {row:,}: transaction {number} ends before it begins (ended < began)")
     timed = None if np.isnan(transactions.timed).all() else transactions.timed
     windows = None if np.isnan(transactions.windows).all() else transactions.windows
     return Rows(columns, place, windows, timed)

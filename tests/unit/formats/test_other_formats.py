@@ -249,6 +249,10 @@ def test_milliseconds_after_the_ids_of_begin_and_commit(tmp_path: Path) -> None:
         (record("S", 5), "the file ends inside of transaction 5"),
         (b"x" + WRITER, "byte 0x78 is no record"),
         (record("S", 5) + record("C", 6), "transaction 6 ends inside 5"),
+        (
+            record("S", 5, 9) + record("W", 42, 7, 9) + record("C", 5, 8),
+            "byte 42: transaction 5 ends before it begins",
+        ),
         (record("W", 42, 7, 9), "a record W outside of a transaction"),
         (record("S", 5) + record("W", 0xABCDEFAB, 7, 0) + record("C", 5), "all deletes share one write id"),
         (b"", "there is no transaction"),

@@ -260,6 +260,10 @@ def test_read_skew_is_seen_in_numbers_of_any_kind(
             {**SKEW, "status": ["committed", "aborted", "committed", "committed"]},
             "has the status aborted here",
         ),
+        (
+            {**SKEW, "began": [1, 1, 10, 10], "ended": [2, 2, 1, 1]},
+            "row 3: transaction 2 ends before it begins",
+        ),
         ({**SKEW, "kind": ["w", None, "r", "r"]}, "a row has a key and no kind"),
     ],
 )
