@@ -264,7 +264,13 @@ def with_least(checked: Checked, least: int) -> Checked:
     count = checked.judged
     if count >= least:
         return checked
-    reason = f"{count} transactions committed something, fewer than the {least} of --least"
+    return without_holds(
+        checked, f"{count} transactions committed something, fewer than the {least} of --least"
+    )
+
+
+def without_holds(checked: Checked, reason: str) -> Checked:
+    """Returns the verdicts on a history of which nothing holds, and nothing is absent, for a reason."""
     phenomena = {p: Unknown(reason) if v == ABSENT else v for p, v in checked.phenomena.items()}
     levels = {
         level: Undecided(LEVELS[level].forbids[0], reason) if isinstance(verdict, Holds) else verdict

@@ -29,6 +29,7 @@ from dvs_model.columns.table import (
 )
 from dvs_model.formats.edn import Members, Pairs
 from dvs_model.formats.edn_shapes import Shaped, shaped
+from dvs_model.formats.processes import NEMESES
 from dvs_model.observed.seen import AGREED, Observed, Records
 from dvs_model.observed.time import Windows
 
@@ -105,9 +106,9 @@ def _shape(form: Pairs) -> Shape | None:
             # One number each: of two the second one would be a key.
             shape.single += range(run, run + count)
         run += count
-    value = form.find(":value")
-    if type(value) is list and shape.ops is None and shape.process != NO_RUN:
-        # A transaction that is written in another way, or none at all.
+    value, who = form.find(":value"), form.find(":process")
+    if type(value) is list and who not in NEMESES and (shape.ops is None or type(who) is not int):
+        # A transaction that is written in another way, or of a stranger, or none at all.
         return None
     repeated_key = len({key for key, _ in form if isinstance(key, str)}) < len(form)
     return shape if shape.type != -2 and process and not repeated_key else None

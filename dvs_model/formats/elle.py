@@ -19,7 +19,7 @@ from dvs_model.formats.closed_predicate import closed_predicate, is_closed_predi
 from dvs_model.formats.edn import canonical, shown
 from dvs_model.formats.edn_columns import quick
 from dvs_model.formats.jepsen import NO_PROCESS, TYPES, Operation, edn_operations, json_operations
-from dvs_model.formats.processes import apart, independent_key, is_client, lives, paired
+from dvs_model.formats.processes import apart, independent_key, is_client, left_out, lives, paired, strangers
 from dvs_model.formats.reader import Form, Item, Refused, Viewed, decoded
 from dvs_model.observed.seen import AGREED, READS, Kind, Observed, Op, Records, Status, Transaction, Window
 from dvs_model.observed.values import Symbol, Text
@@ -147,6 +147,7 @@ def _history(
         raise HistoryError(
             "no operation is of a client: every :process is something else than a number", 1, 1
         )
+    unknown = strangers(operations) if has_process else []
     invoked = any(o.type == ":invoke" for o in client)
     if not has_process or not invoked:
         ends: list[tuple[Operation | None, Operation]] = [(None, o) for o in client if o.type != ":invoke"]
@@ -154,16 +155,20 @@ def _history(
         ends = paired(client)
     timed = has_process and invoked
     if workload == CLOSED_PREDICATE or (may_be_predicates and is_closed_predicate(client)):
+        if unknown:
+            raise HistoryError(f"{left_out(unknown)}; reads by predicates need all", unknown[0].line, 1)
         return closed_predicate(ends, name, sessions=has_process, timed=timed and not _goes_back(client))
     reading = _transactions(ends, name, workload, alone=not has_process)
     lists = reading.lists or workload == "list-append"
     if lists and reading.nils:
         for transaction in reading.transactions:
             transaction.ops = [_as_list(reading, op) for op in transaction.ops]
-    records = Records(aborts=True, sessions=has_process, real_time=timed, lists=lists)
+    records = Records(aborts=True, sessions=has_process, real_time=timed, lists=lists, partial=bool(unknown))
     observed = Observed(name, reading.transactions, records)
     if timed:
         _times(observed, ends)
+    if unknown:
+        observed.notes.append(left_out(unknown))
     if reading.again:
         observed.notes.append(
             f"{reading.again} times a process goes on after an operation without an answer; what it does "

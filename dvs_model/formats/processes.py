@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -9,6 +10,9 @@ from dvs_model.errors import HistoryError
 from dvs_model.formats.edn import Pairs, canonical, shown
 from dvs_model.formats.jepsen import NO_PROCESS, TYPES, Operation
 from dvs_model.observed.seen import Status
+
+NAMED = 5
+"""The most processes that a note names."""
 
 
 def independent_key(operation: Operation) -> str | None:
@@ -28,7 +32,8 @@ def apart(operations: list[Operation]) -> dict[str, list[Operation]]:
     for operation in operations:
         key = independent_key(operation)
         value = operation.value[1] if key is not None and isinstance(operation.value, list) else None
-        if operation.process is not NO_PROCESS and not is_client(operation.process):
+        no_client = operation.process is not NO_PROCESS and not is_client(operation.process)
+        if operation.process in NEMESES or (no_client and key is None):
             continue
         if operation.type == ":invoke" and key is not None:
             invoked[operation.process] = key
@@ -56,6 +61,30 @@ def _is_independent(value: Sequence[object]) -> bool:
 def is_client(process: object) -> bool:
     """Tells whether a process is a client: those are numbers; others, such as `:nemesis`, are not."""
     return isinstance(process, int) and not isinstance(process, bool)
+
+
+NEMESES = (":nemesis", "nemesis")
+"""The process that disturbs the database, as EDN and JSON name it. It is no client."""
+
+
+def strangers(operations: Sequence[Operation]) -> list[Operation]:
+    """Returns the operations on keys of processes that are neither clients nor a nemesis."""
+    return [
+        each
+        for each in operations
+        if not is_client(each.process)
+        and each.process not in NEMESES
+        and type(each.value) is list
+        and each.value
+    ]
+
+
+def left_out(operations: Sequence[Operation]) -> str:
+    """Returns the note on operations of strangers: how many of which process are left out."""
+    counts = Counter("missing" if o.process is NO_PROCESS else shown(o.process) for o in operations)
+    named = [f"{count:,} of {process}" for process, count in counts.most_common(NAMED)]
+    more = f", .. ({len(counts):,} others than numbers)" if len(counts) > NAMED else ""
+    return f"operations are left out, because :process is a number for each client: {', '.join(named)}{more}"
 
 
 def paired(client: list[Operation]) -> list[tuple[Operation | None, Operation]]:

@@ -9,7 +9,15 @@ from pathlib import Path
 
 from dvs_model.analysis.analysis import STEPS
 from dvs_model.analysis.verdict import Cycle, Present, Unknown
-from dvs_model.checking.check import Checked, check, with_least, with_unread, with_unselected, with_windows
+from dvs_model.checking.check import (
+    Checked,
+    check,
+    with_least,
+    with_unread,
+    with_unselected,
+    with_windows,
+    without_holds,
+)
 from dvs_model.checking.executing import executing
 from dvs_model.checking.explain import LevelStatus, explanations, requested_with
 from dvs_model.checking.mixing import mixing
@@ -29,6 +37,9 @@ from dvs_model.theory.names import Level, Phenomenon
 
 TRIED_OF = 1_000
 """The most transactions of a history for which other options are tried, to say what they would decide."""
+
+PARTIAL = "operations of processes without a number are left out"
+"""Why nothing holds in a history of which transactions are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +111,8 @@ class CheckOptions:
                 f"--assume: {observed.name} is larger than --memory, or on a cluster; assumptions need the "
                 "whole history in the memory of one machine"
             )
+        if self.complete and observed.records.partial:
+            raise RequestError(f"--complete: of {observed.name}, {PARTIAL}; give each client a number")
         observed = observed.in_real_time(self.order)
         more = frozenset() if self.initial is None else frozenset({self.initial})
         initial = observed.records.initial | more
@@ -161,13 +174,14 @@ class CheckOptions:
 
     def _judge(self, observed: Observed) -> Checked:
         """Returns the verdicts on a history of what clients observed."""
-        return judge(
+        found = judge(
             observed,
             self.reading,
             steps=self.steps,
             wanted=self.clients,
             search_steps=self.search_steps,
         )
+        return without_holds(found, PARTIAL) if observed.records.partial else found
 
     def _hints(self, observed: Observed, checked: Checked) -> Iterator[str]:
         """Yields the options that would decide unknown levels, each in a sentence with these levels."""
@@ -179,7 +193,7 @@ class CheckOptions:
             "--complete": replace(records, complete=True),
         }
         for option, assumed in options.items():
-            if not unknown or assumed == records or not _may_decide(option, checked):
+            if not unknown or records.partial or assumed == records or not _may_decide(option, checked):
                 continue
             if len(observed.transactions) > TRIED_OF:
                 yield f"{option} may decide it; that is not tried on more than {TRIED_OF:,} transactions"

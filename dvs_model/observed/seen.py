@@ -89,6 +89,7 @@ class Records:
     write, so a value that nobody wrote there was never committed. `converted`: a program wrote the file from
     another one and kept, of each transaction and key, the first read and the last write, so that the order
     inside a transaction is lost. `assumed`: the values of `Assumption` that the user assumes of versions.
+    `partial`: transactions of the file are left out, so that nothing holds, and no value is surely unwritten.
     """
 
     aborts: bool
@@ -101,6 +102,7 @@ class Records:
     complete: bool = False
     converted: bool = False
     assumed: tuple[str, ...] = ()
+    partial: bool = False
 
     def assumes(self, assumption: Assumption) -> bool:
         """Tells whether something is assumed of the versions of one key."""

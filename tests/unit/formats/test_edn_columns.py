@@ -144,6 +144,13 @@ def test_two_numbers_where_one_belongs_are_no_map() -> None:
     assert quick("\n".join(lines).encode(), "h", None) is None
 
 
+def test_an_operation_of_no_process_takes_the_way_that_says_so() -> None:
+    lines = [f"{{:type :{kind}, :process 0, :value [[:w 1 1]]}}" for kind in ("invoke", "ok")]
+    for process, usual in ((":nemesis", True), ("nil", False), ('"a"', False)):
+        more = f"{{:type :info, :process {process}, :value [[:w 1 2]]}}"
+        assert (quick("\n".join([*lines, more]).encode(), "h", None) is not None) is usual
+
+
 def test_a_large_file_is_read_by_its_shapes() -> None:
     lines = [
         f"{{:type :{kind}, :process {n % 7}, :value [[:append {n} {n}] [:r {n} {shown}]]}}"

@@ -10,8 +10,10 @@ import pytest
 from dvs_model.analysis.verdict import Present, Unknown
 from dvs_model.checking.check import Checked, Holds, Undecided, Violated
 from dvs_model.clients.judge import judge
+from dvs_model.errors import RequestError
 from dvs_model.formats.elle import read_edn, read_json
 from dvs_model.formats.reader import Refused, Viewed
+from dvs_model.judging.options import CheckOptions
 from dvs_model.observed.seen import Kind, Observed, Status
 from dvs_model.theory.names import Level, Phenomenon
 
@@ -54,6 +56,46 @@ def test_operations_are_paired_by_process_and_the_nemesis_is_left_out() -> None:
     assert (first.session, first.place, first.window) == ("0", "process 0, line 4", (0, 6))
     assert second.ops == [(Kind.READ_LIST, "1", (1,), None)]
     assert observed.records.real_time
+
+
+@pytest.mark.parametrize(
+    ("process", "named"),
+    [(":process nil,", "nil"), ("", "missing"), (':process "a",', '"a"'), (":process 1.5,", "1.5")],
+)
+@pytest.mark.parametrize(("write", "shown"), [(":w", "2"), (":append", "[1 2]")])
+def test_operations_of_a_process_without_a_number_leave_open_what_they_may_decide(
+    process: str, named: str, write: str, shown: str
+) -> None:
+    observed = read(
+        f"""{{:type :invoke, :process 0, :value [[{write} 1 1]]}}
+{{:type :ok, :process 0, :value [[{write} 1 1]]}}
+{{:type :invoke, {process} :value [[{write} 1 2]]}}
+{{:type :ok, {process} :value [[{write} 1 2]]}}
+{{:type :invoke, :process 1, :value [[:r 1 nil]]}}
+{{:type :ok, :process 1, :value [[:r 1 {shown}]]}}"""
+    )
+    assert observed.notes == [
+        f"operations are left out, because :process is a number for each client: 2 of {named}"
+    ]
+    checked = CheckOptions().judge(Viewed(observed, 1))
+    assert {type(verdict) for verdict in checked.levels.values()} == {Undecided}
+    assert checked.seen is not None
+    assert {answer for answer, _ in checked.seen.client.values()} == {"unknown"}
+    assert not any("--complete" in note for note in checked.seen.notes)
+    with pytest.raises(RequestError, match=r"--complete: of .*, operations of processes"):
+        CheckOptions(complete=True).apply_to(Viewed(observed, 1))
+
+
+def test_an_operation_of_no_process_may_be_on_an_independent_key() -> None:
+    text = "{:type :ok, :process 0, :value [7 [[:w 1 1]]]}\n{:type :ok, :process nil, :value [7 [[:w 1 2]]]}"
+    assert len(read(text).notes) == 1
+
+
+def test_reads_by_predicates_need_the_operations_of_all_processes() -> None:
+    init = "{:type :ok, :process 0, :f :init, :value {1 0}}"
+    assert refused(f"{init}\n{{:type :ok, :process nil, :value [[:w 1 5]]}}").startswith(
+        "2: operations are left"
+    )
 
 
 @pytest.mark.parametrize("layout", ["[{a}\n{b}]", "({a} {b})", "{a}{b}", "\n{a}\n\n;c\n{b}"])
