@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
@@ -64,23 +65,27 @@ def history(records: Iterable[Mapping[str, object]], name: str = "records") -> R
     A record has the columns of a table of operations (docs/clients.md): `transaction`, `kind` ("w", "append",
     "r"), `key` and `value` are enough; `session`, `status`, `began` and `ended` are read where they are
     given. The value of a read of a list is a list. Raises HistoryError: the records are no history.
-    Raises RequestError: there is none, a write has a list, or values of a column have several types.
+    Raises RequestError: there is none, one is no record of an operation, or a column has several types.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     from dvs_model.formats import table
 
-    rows = [_row(number, record) for number, record in enumerate(records)]
+    known = [column for column, _ in table.COLUMNS]
+    rows = [_row(number, record, known) for number, record in enumerate(records, 1)]
     if not rows:
         raise RequestError("a history of no records; give one an operation")
     file = io.BytesIO()
     names = list(dict.fromkeys(column for row in rows for column in row))
-    try:
-        pq.write_table(pa.table({column: [row.get(column) for row in rows] for column in names}), file)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-        fact = f"the values of a column have several types, or are no numbers of 64 bits ({error})"
-        raise RequestError(f"{fact}; give each column one type") from None
+    columns: dict[str, pa.Array] = {}
+    for column in names:
+        cells = [row.get(column) for row in rows]
+        try:
+            columns[column] = pa.array(cells)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            raise RequestError(_several(column, cells, str(error))) from None
+    pq.write_table(pa.table(columns), file)
     file.seek(0)
     (item,) = table.read(file, name)
     if isinstance(item, Refused):
@@ -88,16 +93,46 @@ def history(records: Iterable[Mapping[str, object]], name: str = "records") -> R
     return item
 
 
-def _row(number: int, record: Mapping[str, object]) -> dict[str, object]:
+def _several(column: str, cells: list[object], error: str) -> str:
+    """Returns what is wrong with a column that has several types, or another one than tables have."""
+    first = next(cell for cell in cells if cell is not None)
+    for number, cell in enumerate(cells, 1):
+        if cell is not None and type(cell) is not type(first):
+            return f"row {number}: {column} is {cell!r:.60}, and {first!r:.60} before; give it one type"
+    return f"{column}: {error}; give it texts, or numbers of 64 bits"
+
+
+def _ensure_record(number: int, record: object, known: list[str]) -> None:
+    """Raises RequestError: a record is no mapping, has a column not `known`, or a key of several parts.
+
+    `number`: from 1, as rows are counted in all messages.
+    """
+    if not isinstance(record, Mapping):
+        fact = f"row {number} is {record!r:.60}, which is no mapping"
+        raise RequestError(f'{fact}; a record is {{"transaction": 1, "kind": "w", "key": "x", "value": 1}}')
+    for name in record:
+        if name not in known:
+            near = get_close_matches(str(name), known, 1)
+            meant = f"did you mean {near[0]!r}? Columns" if near else "columns"
+            raise RequestError(f"row {number}: there is no column {name!r}; {meant} are {', '.join(known)}")
+    key = record.get("key")
+    if isinstance(key, Collection) and not isinstance(key, str | bytes):
+        raise RequestError(
+            f"row {number}: the key is {key!r:.60}; a key is one text or number, such as str(key)"
+        )
+
+
+def _row(number: int, record: Mapping[str, object], known: list[str]) -> dict[str, object]:
     """Returns a record as a row of a table of operations, which has a column of its own for lists.
 
-    Raises RequestError: another operation than a read has a list as its value.
+    Raises RequestError: see `_ensure_record`; or another operation than a read has a list as its value.
     """
+    _ensure_record(number, record, known)
     value, kind = record.get("value"), record.get("kind")
     if not isinstance(value, list | tuple):
         return dict(record)
     if kind not in ("r", "r list"):
-        fact = f"record {number}: {kind!r} of a list, {value!r}; only reads give lists"
+        fact = f"row {number}: {kind!r} of a list, {value!r}; only reads give lists"
         raise RequestError(f"{fact}: append one element at a time")
     return {**record, "kind": "r list", "value": None, "list": list(value)}
 
@@ -105,9 +140,13 @@ def _row(number: int, record: Mapping[str, object]) -> dict[str, object]:
 def judge(recorded: History | Recorded, options: CheckOptions = PL_3) -> Checked:
     """Returns the verdicts on a history: each level of Adya's, each phenomenon, and what clients can tell.
 
-    Raises HistoryError: values are not unique. Raises RequestError: such a history cannot tell what is asked.
+    Raises HistoryError: values are not unique. Raises RequestError: it is no history, or one that cannot tell
+    what is asked.
     """
-    item = Parsed(recorded, 1) if isinstance(recorded, History) else recorded
+    item: object = Parsed(recorded, 1) if isinstance(recorded, History) else recorded
+    if not isinstance(item, Recorded):
+        fact = f"{item!r:.60} is no history"
+        raise RequestError(f"{fact}; parse(text), history(records) and read_history(path) return one")
     return options.judge(options.apply_to(item))
 
 

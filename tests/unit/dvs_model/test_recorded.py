@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import dvs
 from campaign.cli import main
 from dvs.testing import assert_isolation
+from dvs_model.formats.table import write_parquet
 
 LOST = (
     {"transaction": 5, "kind": "r", "key": "x", "value": None},
@@ -94,22 +95,45 @@ def test_a_file_may_hold_several_histories(tmp_path: Path) -> None:
     ("records", "message"),
     [
         ((), "a history of no records"),
-        (({"a": 1},), "it has no column transaction; its columns are a"),
-        ((LOST[1], {**LOST[3], "value": "a"}), "the values of a column have several types"),
-        (({**LOST[1], "value": 2**70},), "are no numbers of 64 bits"),
+        (({"key": 1},), "it has no column transaction; its columns are key"),
+        ((1, 2), 'row 1 is 1, which is no mapping; a record is {"transaction": 1,'),
+        (
+            (LOST[0], {**LOST[1], "state": "aborted"}),
+            "row 2: there is no column 'state'; did you mean 'status'",
+        ),
+        (
+            ({**LOST[0], "by": "me"},),
+            "row 1: there is no column 'by'; columns are history, number, transaction",
+        ),
+        ((LOST[1], {**LOST[3], "value": "a"}), "row 2: value is 'a', and 1 before; give it one type"),
+        ((LOST[1], {**LOST[3], "key": 3}), "row 2: key is 3, and 'x' before"),
+        (({**LOST[1], "key": ("a", 1)},), r"row 1: the key is \('a', 1\); a key is one text or number"),
+        (({**LOST[1], "value": 2**70},), "value: .*; give it texts, or numbers of 64 bits"),
         ((LOST[0], {**LOST[1], "value": None}), "row 2: nothing is written to key x"),
         (({**LOST[1], "value": {"a": 1}},), "a cell that is no key and no value"),
-        ((LOST[0], {**LOST[1], "value": [1]}), r"record 1: 'w' of a list, \[1\]; only reads give lists"),
+        ((LOST[0], {**LOST[1], "value": [1]}), r"row 2: 'w' of a list, \[1\]; only reads give lists"),
         (
             (LISTS[0], LISTS[2], {**LISTS[0], "kind": "w", "value": 4}),
             "row 3: key x holds a single value here and a list in row 1",
         ),
-        (({**LISTS[0], "value": (1,)},), r"record 0: 'append' of a list, \(1,\)"),
+        (({**LISTS[0], "value": (1,)},), r"row 1: 'append' of a list, \(1,\)"),
     ],
 )
 def test_records_that_are_no_history(records: tuple[dict[str, object], ...], message: str) -> None:
     with pytest.raises((dvs.HistoryError, dvs.RequestError), match=message):
         dvs.history(records)
+
+
+def test_a_table_of_this_program_is_records_too(tmp_path: Path) -> None:
+    file = tmp_path / "h.parquet"
+    write_parquet(file, [dvs.history(LOST)])
+    again = dvs.judge(dvs.history(pq.read_table(file).to_pylist()))
+    assert again.levels.keys() == dvs.judge(dvs.history(LOST)).levels.keys()
+
+
+def test_what_is_no_history_is_not_judged() -> None:
+    with pytest.raises(dvs.RequestError, match=r"'w1\(x1\) c1' is no history; parse\(text\)"):
+        dvs.judge("w1(x1) c1")  # type: ignore[arg-type]
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
