@@ -210,9 +210,11 @@ class CheckOptions:
     def _stated(self, item: Parsed) -> Checked:
         """Returns the verdicts on a history in the notation, or of a log."""
         if self.clients:
+            name = item.history.name or "the history"
             raise RequestError(
-                f"{item.history.name} has version orders of its own: the notation, a log, or reads by "
-                "predicates; --client-level is for files of Jepsen, Plume, Cobra, dbcop, AWDIT and TimeKiller"
+                f"{name} has version orders of its own: the notation, a log, or reads by predicates; a level "
+                f"such as {self.clients[0]} is for what clients recorded: files of Jepsen, Plume, Cobra, "
+                "dbcop, AWDIT and TimeKiller, and tables of operations"
             )
         checked = check(item.history, self.reading, steps=self.steps)
         size = None if item.whole is None else item.whole.size

@@ -147,6 +147,10 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
         dvs.read_history(file, form="nope")
     with pytest.raises(dvs.RequestError, match="there is no level 'PL-9'; take one of PL-1"):
         assert_isolation(dvs.parse("w1(x1) c1"), "PL-9")
+    with pytest.raises(
+        dvs.RequestError, match=r"^the history has version orders .* such as causal is for what"
+    ):
+        assert_isolation(dvs.parse("w1(x1) c1"), "causal")
     with pytest.raises(dvs.RequestError, match="no level is named"):
         assert_isolation(dvs.parse("w1(x1) c1"))
 
