@@ -21,13 +21,16 @@ def notes_on(basis: Basis, contradictions: int) -> list[str]:
     if contradictions:
         notes.append(f"{contradictions} reads are left out that another order in their transactions explains")
     if basis.tails:
+        ends = "key ends" if basis.tails == 1 else "keys end"
         notes.append(
-            f"{basis.tails} keys end in several appends that no read shows; their order is taken "
+            f"{basis.tails} {ends} in several appends that no read shows; their order is taken "
             "to be one that closes no cycle, and where there is none, what is said is so in every order"
         )
     unanswered = basis.size.unanswered
     if unanswered:
-        notes.append(f"{unanswered} transactions got no answer, and nobody read from them; they are left out")
+        many = "transactions got no answer, and nobody read from them; they are"
+        one = "transaction got no answer, and nobody read from it; it is"
+        notes.append(f"{unanswered} {one if unanswered == 1 else many} left out")
     notes.append(ITEMS_ONLY)
     if basis.observed.records.lists and not basis.observed.records.aborts:
         notes.append("the format does not record aborted transactions")

@@ -325,6 +325,10 @@ def _op(reading: Gathered, part: Sequence[object], line: int, shown: ReadAnswers
     kind = Kind.APPEND if f == ":append" else Kind.WRITE
     if kind is Kind.APPEND:
         reading.lists = True
+    if len(part) < 3:
+        raise HistoryError(
+            f"a write has a key and a value, as in [{f} {key} 1]; [{f} {key}] has none", line, 1
+        )
     if value is None:
         raise HistoryError(f"nil is written to key {key}, and nil is what was there before the run", line, 1)
     reading.held(key, kind, line)

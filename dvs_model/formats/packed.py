@@ -17,8 +17,11 @@ def bare(name: str) -> str:
     return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
 
 
-def unpacked(file: io.BufferedReader, name: str) -> io.BufferedReader:
-    """Returns a file, or what a compressed one holds. Raises HistoryError: it is damaged, or cut off."""
+def unpacked(file: io.BufferedReader, name: str = "") -> io.BufferedReader:
+    """Returns a file, or what a compressed one holds. Raises HistoryError: it is damaged, or cut off.
+
+    `name`: of the file, where those who report the error do not know it.
+    """
     kind = next((kind for begin, kind in KINDS.items() if file.peek(4)[:4].startswith(begin)), None)
     if kind is None:
         return file
@@ -29,4 +32,4 @@ def unpacked(file: io.BufferedReader, name: str) -> io.BufferedReader:
         with pa.CompressedInputStream(file, kind) as stream:
             return io.BufferedReader(io.BytesIO(stream.read()))
     except OSError as error:
-        raise HistoryError(f"{name} is no whole {kind} file: {error}") from error
+        raise HistoryError(f"{name}{': ' if name else ''}no whole {kind} file: {error}") from error

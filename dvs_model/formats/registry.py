@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from dvs_model.errors import HistoryError
 from dvs_model.formats import adya, awdit, cobra, dbcop, elle, jsonl, packed, plume, timekiller
-from dvs_model.formats.reader import Item, Reader
+from dvs_model.formats.reader import Item, Reader, Refused
 
 HEAD = 4096
 """Bytes of a file by which its format is recognised."""
@@ -105,6 +106,29 @@ FORMATS: Mapping[str, Format] = {
 }
 """The formats. A file that none of them recognises is read as adya; folders of logs are read as cobra."""
 
+EVENT = re.compile(r"(?<!\w)[a-z]{1,2}\d+(?!\w)")
+"""An event of the notation, such as w1(x1) or c1."""
+
+NAMES = (*FORMATS, "cobra")
+"""The formats by name, for people. The logs of Cobra are a folder."""
+
+
+def _unrecognised(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
+    """Yields the history of a file in the notation; what is wrong with another one, and what it may be."""
+    head = file.peek(HEAD)[:HEAD].decode("utf-8", "replace").strip() if hasattr(file, "peek") else ""
+    for item in adya.read(file, name, workload):
+        if isinstance(item, Refused):
+            named = f"name its format with --format ({', '.join(NAMES)})"
+            empty = re.fullmatch(r"\[\s*\]|null", head) is not None
+            fact = "the file holds no operations" if empty else item.error.fact
+            fact = f"{fact}; if this is a file of another checker, {named}"
+            item = Refused(item.name, HistoryError(fact, item.error.line, item.error.column))
+        yield item
+
+
+UNRECOGNISED = Format(_unrecognised)
+"""Of a file that may be notation, with an error that says what else it may be."""
+
 
 def recognised(name: str, head: bytes) -> Format:
     """Returns the format of a file by its name, else by its first bytes.
@@ -120,7 +144,9 @@ def recognised(name: str, head: bytes) -> Format:
     for candidate in FORMATS.values():
         if candidate.head is not None and candidate.head.match(begin):
             return candidate
-    return FORMATS["jsonl"] if begin.startswith("{") else FORMATS["adya"]
+    if begin.startswith("{"):
+        return FORMATS["jsonl"]
+    return FORMATS["adya"] if EVENT.search(begin) else UNRECOGNISED
 
 
 def folder(path: Path, format_: str, name: str) -> Iterator[Item] | Path | None:

@@ -95,16 +95,19 @@ def _fifo(path: Path) -> io.BufferedReader:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[io.BufferedReader]:
-    """Opens a file, or standard input for -. Raises RequestError: the file cannot be read."""
+def opened(path: Path, name: str = "") -> Iterator[io.BufferedReader]:
+    """Opens a file, or standard input for -. Raises RequestError: the file cannot be read.
+
+    `name`: as in `unpacked`.
+    """
     if str(path) == "-":
         given = sys.stdin.buffer
         if not isinstance(given, io.BufferedReader):
             given = io.BufferedReader(io.BytesIO(given.read()))
-        yield unpacked(given, "stdin")
+        yield unpacked(given, name)
         return
     try:
         with _fifo(path) if path.is_fifo() else path.open("rb") as file:
-            yield unpacked(file, path.name)
+            yield unpacked(file, name)
     except OSError as error:
         raise RequestError(f"cannot read {path}: {error.strerror or error}") from error

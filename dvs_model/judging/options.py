@@ -104,7 +104,7 @@ class CheckOptions:
             return replace(item, history=item.whole.read(), whole=None) if item.whole and other else item
         observed = item.observed
         if self.initial_state is not None:
-            with opened(self.initial_state) as file:
+            with opened(self.initial_state, str(self.initial_state)) as file:
                 observed = with_initial(observed, file.read(), str(self.initial_state))
         if self.assumed and isinstance(observed.transactions, Listed):
             raise RequestError(

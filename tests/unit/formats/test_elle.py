@@ -128,6 +128,22 @@ def test_failed_and_unanswered_transactions() -> None:
     assert observed.transactions[1].ops == [(Kind.APPEND, "1", 2, None)]
 
 
+@pytest.mark.parametrize(("count", "words"), [(1, "1 transaction got"), (2, "2 transactions got")])
+def test_a_note_counts_what_got_no_answer(count: int, words: str) -> None:
+    lines = [each for n in range(count) for each in (f"{n} invoke [[:append {n} 1]]", f"{n} info nil")]
+    checked = judge(read(ops(*lines, "7 invoke [[:append 7 1]]", "7 ok [[:append 7 1]]")))
+    assert checked.seen is not None
+    assert any(note.startswith(f"{words} no answer") for note in checked.seen.notes)
+
+
+@pytest.mark.parametrize(("count", "words"), [(1, "1 key ends in"), (2, "2 keys end in")])
+def test_a_note_counts_keys_with_appends_that_no_read_shows(count: int, words: str) -> None:
+    lines = [f"{n} {kind} [[:append {n % count} {n}]]" for n in range(2 * count) for kind in ("invoke", "ok")]
+    checked = judge(read(ops(*lines)))
+    assert checked.seen is not None
+    assert any(note.startswith(words) for note in checked.seen.notes)
+
+
 def test_an_unanswered_transaction_that_was_read_has_committed() -> None:
     checked = judge(
         read(ops("0 invoke [[:append 1 1]]", "0 info nil", "1 invoke [[:r 1 nil]]", "1 ok [[:r 1 [1]]]"))
@@ -302,6 +318,10 @@ def test_json_of_elle_cli() -> None:
             "{:type :ok, :process 0, :value [[:w 1 2]], :index 2}",
             "2: :index 2 comes after 3",
         ),
+        (
+            ops("0 invoke [[:w 1]]", "0 ok [[:w 1]]"),
+            "2: a write has a key and a value, as in [:w 1 1]; [:w 1] has none",
+        ),
         (ops("0 invoke {:from 1}", "0 ok {:from 1}"), "is no transaction"),
         (
             ops("0 invoke [[:w 1 2]]", "0 ok [[:w 1 2]]", "0 invoke [[:append 1 3]]", "0 ok [[:append 1 3]]"),
@@ -350,4 +370,4 @@ def test_appends_that_no_read_shows_come_after_the_longest_list() -> None:
     )
     assert isinstance(checked.phenomena[Phenomenon.G1C], Present)
     assert checked.seen is not None
-    assert any("end in several appends that no read shows" in note for note in checked.seen.notes)
+    assert any("ends in several appends that no read shows" in note for note in checked.seen.notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import struct
 from pathlib import Path
 
@@ -606,6 +607,29 @@ def test_a_value_written_twice_is_refused_with_both_places() -> None:
 )
 def test_formats_are_recognised(name: str, head: str, format_: str) -> None:
     assert recognised(name, head.encode()) is FORMATS[format_]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fact"),
+    [
+        (
+            "h.json",
+            "[]",
+            "the file holds no operations; if this is a file of another checker, name its format",
+        ),
+        ("h.json", "null\n", "the file holds no operations; if"),
+        (
+            "h.txt",
+            "w( 1, 2 ,3,4 )",
+            "is neither an event, .*; if this is a file of another checker",
+        ),
+        ("h.txt", "w 5 -1", r"with --format \(jsonl, parquet, adya, elle, plume, .*awdit, cobra\)$"),
+        ("h.txt", "w1(x1) c1 r2[x1", r"as \[x1 << x2\]$"),
+    ],
+)
+def test_a_file_that_is_not_recognised_may_be_of_another_format(name: str, text: str, fact: str) -> None:
+    file = io.BufferedReader(io.BytesIO(text.encode()))
+    assert re.search(fact, refusal(list(recognised(name, text.encode()).read(file, name))))
 
 
 INITIAL = b'{"tid": 0, "sid": 0, "ops": [{"t": "w", "k": 7, "v": 0}]}'
