@@ -45,6 +45,34 @@ def as_usual(generator: Generator, node: exp.Expr) -> str:
     return (DuckDBGenerator.TRANSFORMS.get(type(node)) or usual)(generator, node)
 
 
+IN_ORDER = (
+    "CASE WHEN CASE WHEN (TYPEOF({0}) LIKE 'STRUCT%' OR TYPEOF({0}) LIKE '%]') "
+    "AND CAST({0} AS TEXT) LIKE '%NULL%' THEN CAST('NULL is inside of a value that is ordered, which Spark "
+    "does in another way than DuckDB: ' || CAST({0} AS TEXT) AS BOOLEAN) END THEN NULL ELSE {0} END"
+)
+"""A value to be ordered: inside of another one NULL is the smallest value in Spark, the largest in DuckDB."""
+
+
+def in_order(generator: Generator, value: exp.Expr) -> str:
+    """Writes a value by which rows are ordered. Of a column, say, the type is known only to DuckDB."""
+    text, types = generator.sql(value), (exp.Column, exp.Dot, exp.Bracket, exp.Struct, exp.Array)
+    return IN_ORDER.format(text) if isinstance(value.unnest(), types) else text
+
+
+def sort_key(generator: Generator, node: exp.Expr) -> str:
+    """Writes a key of an order, where the order decides on the rows: of a window, or before a LIMIT."""
+    block, value = node.find_ancestor(exp.Window, exp.Query), node.this
+    cuts = isinstance(block, exp.Select) and block.args.get("limit") and not block.args.get("distinct")
+    if cuts and isinstance(value, exp.Column) and not value.table:
+        # Inside an expression a name would be that of a column, not of an item.
+        items = {item.alias.lower(): item.this for item in block.selects if isinstance(item, exp.Alias)}
+        value = items.get(value.name.lower(), value)
+    if cuts or isinstance(block, exp.Window):
+        text = in_order(generator, value)
+        node.this.replace(exp.var(text if text != generator.sql(value) else generator.sql(node.this)))
+    return as_usual(generator, node)
+
+
 def whole_number(generator: Generator, node: exp.Expr) -> str:
     """Writes a cast to a whole number: Spark cuts the fraction off, and DuckDB rounds.
 
@@ -154,7 +182,8 @@ def array_sort(generator: Generator, node: exp.Expr) -> str:
     asc, first = node.args.get("asc"), node.args.get("nulls_first")
     descends = asc is not None and not asc.this
     nulls = "FIRST" if first is not None and first.this else "LAST"
-    return f"LIST_SORT({generator.sql(node, 'this')}, '{'DESC' if descends else 'ASC'}', 'NULLS {nulls}')"
+    values = f"LIST_TRANSFORM({generator.sql(node, 'this')}, LAMBDA _v : {IN_ORDER.format('_v')})"
+    return f"LIST_SORT({values}, '{'DESC' if descends else 'ASC'}', 'NULLS {nulls}')"
 
 
 def of_elements(name: str) -> Writer:
@@ -289,8 +318,9 @@ def filtered(generator: Generator, node: exp.Expr) -> str:
 
 
 def greatest_of_group(generator: Generator, node: exp.Expr) -> str:
-    """Writes MAX and MIN; of a STRUCT not, as NULL in a field is its smallest value in Spark alone."""
-    return (without if isinstance(node.this, exp.Struct) else as_usual)(generator, node)
+    if node.expressions:
+        return as_usual(generator, node)
+    return f"{node.key.upper()}({in_order(generator, node.this)})"
 
 
 def extreme_by(name: str) -> Writer:
@@ -304,14 +334,14 @@ def extreme_by(name: str) -> Writer:
         order = node.expression
         if node.args.get("count") is not None or isinstance(node.this, exp.Distinct):
             return without(generator, node)
-        text = generator.sql(order)
+        text = in_order(generator, order)
         values = [order]
         if isinstance(order, exp.Struct | exp.Tuple):
             named = order.expressions
             values = [
                 each.expression if isinstance(each, exp.PropertyEQ) else each.unalias() for each in named
             ]
-            fields = map(generator.sql, values)
+            fields = [in_order(generator, value) for value in values]
             text = f"ROW({', '.join(f'({field}) IS NOT NULL, {field}' for field in fields)})"
         if any(value.find(exp.Struct, exp.Array) for value in values):
             return without(generator, node)

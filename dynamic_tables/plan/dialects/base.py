@@ -48,6 +48,8 @@ class Dialect:
     number_and_parts: Callable[[str, str, str], str]
     """Takes an array, the name of an element in a text made of it, and this text; returns how many elements
     there are, a colon, and the text of each in turn; NULL for NULL."""
+    ordered: Callable[[str, Type], str] = lambda value, _: value
+    """Takes a value and its type; returns what this dialect orders as Spark orders the value."""
     other_type_name: Callable[[str], str] = str
     """Takes Spark's name of a type of kind OTHER; returns the name in this dialect."""
     widens_floats: bool = True

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from dynamic_tables.plan.dialects.base import Dialect, Exploded
-from dynamic_tables.plan.dialects.duckdb_aggregates import FORMS, STATISTICS, statistic
+from dynamic_tables.plan.dialects.duckdb_aggregates import FORMS, STATISTICS, ordered, statistic
 from dynamic_tables.plan.expressions import Agg
 from dynamic_tables.plan.types import INT, MAX_PRECISION, Kind, Type
 
@@ -15,6 +15,8 @@ def _aggregate_text(aggregate: Agg, plain: str, args: Sequence[str], over: str) 
         return _decimal_average(aggregate.arg.type, aggregate.type, aggregate.distinct, args[0], over)
     if aggregate.name in STATISTICS:
         return statistic(aggregate, args, over)
+    if aggregate.name in ("MAX", "MIN") and (key := ordered(args[0], aggregate.args[0].type)) != args[0]:
+        return f"arg_{aggregate.name}({args[0]}, {key}){over}"
     if aggregate.name in FORMS and not over:
         return FORMS[aggregate.name](aggregate, plain, args)
     # DuckDB sums integers as HUGEINT and decimals at 38 digits.
@@ -89,4 +91,5 @@ DUCKDB = Dialect(
     number_and_parts=lambda array, element, text: (
         f"len({array}) || ':' || array_to_string(list_transform({array}, lambda {element}: {text}), '')"
     ),
+    ordered=ordered,
 )

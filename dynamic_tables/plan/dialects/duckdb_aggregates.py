@@ -5,9 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from dynamic_tables.plan.expressions import Agg, Lit
+from dynamic_tables.plan.nested_types import element_of, fields_of
+from dynamic_tables.plan.types import Type
 
 Form = Callable[[Agg, str, Sequence[str]], str]
 """Takes an aggregate, its plain text and those of its arguments."""
+
+
+def ordered(value: str, type_: Type, depth: int = 0) -> str:
+    """Returns what DuckDB orders as Spark orders a value, where NULL is the smallest also inside of others.
+
+    `depth`: how many arrays the value lies in. A value of another type is returned as it is.
+    """
+    element, fields = element_of(type_), fields_of(type_)
+    if element is not None:
+        each = f"e{depth}"
+        inner = ordered(each, element, depth + 1)
+        return f"list_transform({value}, lambda {each} : row({each} IS NOT NULL, {inner}))"
+    if fields is None:
+        return value
+    parts = [(f"""struct_extract({value}, '{name.replace("'", "''")}')""", of) for name, of in fields]
+    keys = ", ".join(f"{part} IS NOT NULL, {ordered(part, of, depth)}" for part, of in parts)
+    return f"CASE WHEN {value} IS NOT NULL THEN row({keys}) END"
 
 
 def _each(aggregate: Agg) -> str:
@@ -81,7 +100,11 @@ def _by_struct(aggregate: Agg, plain: str, args: Sequence[str]) -> str:
 def _values(aggregate: Agg, value: str, order: str) -> str:
     """Returns the sorted list of the values that are not NULL; it is empty where there is none."""
     each = "" if aggregate.name != "COLLECT_SET" and not aggregate.distinct else "DISTINCT "
-    return f"list_sort(coalesce(list({each}{value}) FILTER (WHERE {value} IS NOT NULL), []), '{order}')"
+    key, taken = ordered(value, aggregate.args[0].type), value
+    if key != value:
+        taken = f"{{'key': {key}, 'value': {value}}}"
+    text = f"list_sort(coalesce(list({each}{taken}) FILTER (WHERE {value} IS NOT NULL), []), '{order}')"
+    return text if key == value else f"list_transform({text}, lambda pair : pair.value)"
 
 
 def _sorted_list(aggregate: Agg, plain: str, args: Sequence[str]) -> str:

@@ -62,7 +62,7 @@ class ExpressionRenderer:
     def sort_key(self, key: SortKey) -> str:
         """Returns one key of an ORDER BY; where NULLs stand is always written, as dialects differ there."""
         direction, nulls = ("DESC" if key.descending else "ASC"), ("FIRST" if key.nulls_first else "LAST")
-        return f"{self.expr(key.expr)} {direction} NULLS {nulls}"
+        return f"{self.dialect.ordered(self.expr(key.expr), key.expr.type)} {direction} NULLS {nulls}"
 
     def _aggregate(self, agg: Agg, over: str) -> str:
         """Returns the SQL of an aggregate. `over`: the text of its window; empty in GROUP BY."""
