@@ -39,6 +39,7 @@ from given.functions_of_spark import (
     lateral,
     levenshtein,
     like,
+    median,
     months,
     of_elements,
     part_of_list,
@@ -51,6 +52,7 @@ from given.functions_of_spark import (
     template,
     truncated,
     whole_number,
+    window,
     without,
 )
 
@@ -95,6 +97,7 @@ WRITERS: Mapping[type[exp.Expr], Writer] = {
     ),
     exp.ArraySlice: part_of_list,
     exp.ArraySort: array_sort,
+    exp.ArrayUniqueAgg: array_agg,
     exp.AtTimeZone: template("CAST({0} AS TIMESTAMP) AT TIME ZONE 'UTC' AT TIME ZONE {1}", "this", "zone"),
     exp.BitwiseCount: template("BIT_COUNT(CAST({0} AS BIGINT))", "this"),
     exp.Cast: whole_number,
@@ -126,6 +129,7 @@ WRITERS: Mapping[type[exp.Expr], Writer] = {
     exp.ArgMin: extreme_by("ARG_MIN_NULL"),
     exp.Max: greatest_of_group,
     exp.Min: greatest_of_group,
+    exp.Median: median,
     exp.Monthname: template("LEFT(MONTHNAME({0}), 3)", "this"),
     exp.MonthsBetween: months,
     exp.Ordered: sort_key,
@@ -143,6 +147,7 @@ WRITERS: Mapping[type[exp.Expr], Writer] = {
     exp.TryCast: whole_number,
     exp.TsOrDsAdd: lambda generator, node: f"CAST({as_usual(generator, node)} AS DATE)",
     exp.Typeof: without,
+    exp.Window: window,
 }
 """How each node is written whose translation by sqlglot means something else."""
 

@@ -257,8 +257,17 @@ def truncated(generator: Generator, node: exp.Expr) -> str:
 
 
 def count_of_rows(generator: Generator, node: exp.Expr) -> str:
-    """Writes COUNT(a, b), the rows in which none is NULL."""
+    """Writes COUNT(a, b), the rows in which none is NULL; of PIVOT, where no row has NULL instead of 0.
+
+    Beside an aggregate of another type than a number, Spark's PIVOT gives 0, too.
+    """
     values = [node.this, *node.expressions]
+    if isinstance(pivot := node.find_ancestor(exp.Pivot, exp.Query), exp.Pivot):
+        numbers = all(isinstance(each.unalias(), exp.Sum | exp.Avg | exp.Count) for each in pivot.expressions)
+        if not numbers or len(values) > 1 or isinstance(node.this, exp.Distinct):
+            return without(generator, node)
+        missing = "FALSE" if isinstance(node.this, exp.Star) else f"{generator.sql(node, 'this')} IS NULL"
+        return f"CAST(SUM(CASE WHEN {missing} THEN 0 ELSE 1 END) AS BIGINT)"
     if len(values) == 1:
         return as_usual(generator, node)
     present = " AND ".join(f"NOT {generator.sql(value)} IS NULL" for value in values)
@@ -270,6 +279,13 @@ def any_true(generator: Generator, node: exp.Expr) -> str:
     if isinstance(node.parent, exp.Binary):
         return as_usual(generator, node)
     return f"BOOL_OR({generator.sql(node.this.unnest())})"
+
+
+def median(generator: Generator, node: exp.Expr) -> str:
+    """Writes MEDIAN, a DOUBLE in Spark also where the values are DECIMAL."""
+    different = node.this.expressions if isinstance(node.this, exp.Distinct) else []
+    value = generator.sql(different[0] if different else node.this)
+    return f"MEDIAN({'DISTINCT ' if different else ''}CAST({value} AS DOUBLE))"
 
 
 def quantile(generator: Generator, node: exp.Expr) -> str:
@@ -305,16 +321,31 @@ def replaced(generator: Generator, node: exp.Expr) -> str:
 
 
 def array_agg(generator: Generator, node: exp.Expr) -> str:
-    """Writes COLLECT_LIST: without values it is an empty list in Spark, and NULL in DuckDB."""
+    """Writes COLLECT_LIST or COLLECT_SET: without values it is an empty list in Spark, and NULL in DuckDB."""
     if isinstance(node.parent, exp.Filter | exp.Window | exp.WithinGroup):
         return as_usual(generator, node)
     return f"COALESCE({as_usual(generator, node)}, [])"
 
 
 def filtered(generator: Generator, node: exp.Expr) -> str:
+    function = node.this
+    if isinstance(function, exp.ArrayUniqueAgg):
+        # It is written with a FILTER of its own, which leaves out NULL.
+        kept = exp.Case().when(node.expression.this, function.this)
+        text = as_usual(generator, exp.ArrayUniqueAgg(this=kept))
+    else:
+        text = as_usual(generator, node)
+    return f"COALESCE({text}, [])" if collects(function) and not isinstance(node.parent, exp.Window) else text
+
+
+def collects(node: exp.Expr) -> bool:
+    return isinstance(node, exp.ArrayAgg | exp.ArrayUniqueAgg)
+
+
+def window(generator: Generator, node: exp.Expr) -> str:
+    function = node.this.this if isinstance(node.this, exp.Filter) else node.this
     text = as_usual(generator, node)
-    inside = isinstance(node.this, exp.ArrayAgg) and not isinstance(node.parent, exp.Window)
-    return f"COALESCE({text}, [])" if inside else text
+    return f"COALESCE({text}, [])" if collects(function) else text
 
 
 def greatest_of_group(generator: Generator, node: exp.Expr) -> str:
