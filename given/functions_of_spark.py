@@ -62,12 +62,12 @@ def in_order(generator: Generator, value: exp.Expr) -> str:
 def sort_key(generator: Generator, node: exp.Expr) -> str:
     """Writes a key of an order, where the order decides on the rows: of a window, or before a LIMIT."""
     block, value = node.find_ancestor(exp.Window, exp.Query), node.this
-    cuts = isinstance(block, exp.Select) and block.args.get("limit") and not block.args.get("distinct")
-    if cuts and isinstance(value, exp.Column) and not value.table:
+    cut = block if block is not None and block.args.get("limit") and not block.args.get("distinct") else None
+    if isinstance(cut, exp.Select) and isinstance(value, exp.Column) and not value.table:
         # Inside an expression a name would be that of a column, not of an item.
-        items = {item.alias.lower(): item.this for item in block.selects if isinstance(item, exp.Alias)}
+        items = {item.alias.lower(): item.this for item in cut.selects if isinstance(item, exp.Alias)}
         value = items.get(value.name.lower(), value)
-    if cuts or isinstance(block, exp.Window):
+    if isinstance(cut, exp.Select) or isinstance(block, exp.Window):
         text = in_order(generator, value)
         node.this.replace(exp.var(text if text != generator.sql(value) else generator.sql(node.this)))
     return as_usual(generator, node)
@@ -290,6 +290,13 @@ def median(generator: Generator, node: exp.Expr) -> str:
 
 def quantile(generator: Generator, node: exp.Expr) -> str:
     return f"QUANTILE_CONT(CAST({generator.sql(node, 'this')} AS DOUBLE), {generator.sql(node, 'quantile')})"
+
+
+def initcap(generator: Generator, node: exp.Expr) -> str:
+    """Writes INITCAP; of other letters than ASCII it fails, for Spark sees a whole word at once."""
+    text = generator.sql(node, "this")
+    fails = f"CAST(CAST('INITCAP of other letters than ASCII: ' || {text} AS BOOLEAN) AS TEXT)"
+    return f"CASE WHEN STRLEN({text}) <> LENGTH({text}) THEN {fails} ELSE {as_usual(generator, node)} END"
 
 
 def part_of_list(generator: Generator, node: exp.Expr) -> str:

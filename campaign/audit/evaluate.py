@@ -6,7 +6,8 @@ where that differs from the table: a table that is right by one of two readings 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import duckdb
@@ -33,6 +34,25 @@ EXACT = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DECIMAL")
 FLOATS = ("FLOAT", "DOUBLE")
 
 
+CASES: Mapping[str, Callable[[str], str]] = {"upper": str.upper, "lower": str.lower}
+"""Functions of texts that DuckDB changes letter by letter: UPPER('\u00df') is 'SS' in Spark and in Python."""
+
+UNLIKE = frozenset("\u019b\u0264\u0295\ua7d3\ua7d5")
+"""Letters of which Spark's Unicode, newer than that of Python 3.11, has another case."""
+
+
+def as_spark(change: Callable[[str], str]) -> Callable[[str], str]:
+    """Returns the function for texts on which Spark and Python agree; for others it raises ValueError."""
+
+    def changed(text: str) -> str:
+        for letter in text:
+            if letter in UNLIKE or unicodedata.category(letter) == "Cn":
+                raise ValueError(f"the upper and lower case of {letter!r} depend on the version of Unicode")
+        return change(text)
+
+    return changed
+
+
 class Evaluation:
     """One DuckDB with the sources of one dynamic table at the versions of its frontier."""
 
@@ -40,6 +60,11 @@ class Evaluation:
         # Tables of users may be large: as much memory as DuckDB takes by itself.
         self.connection = open_duckdb(memory_limit="80%", time_zone="UTC")
         self.connection.execute(f"CREATE SCHEMA {INTERNAL}")
+        for name, change in CASES.items():
+            own = f"{INTERNAL}_{name}"
+            self.connection.create_function(own, as_spark(change), ["VARCHAR"], "VARCHAR")
+            other = f"CASE WHEN strlen(t) = length(t) THEN system.main.{name}(t) ELSE {own}(t) END"
+            self.connection.execute(f"CREATE MACRO {name}(t) AS {other}")
 
     def add(self, name: str, rows: pa.Table, schema: str = "main") -> None:
         """Adds a table, with timestamps as date and time in UTC. Raises Unreadable: DuckDB cannot hold it."""

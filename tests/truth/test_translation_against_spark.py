@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from decimal import Decimal
@@ -14,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 import sqlglot
 from py4j.protocol import Py4JJavaError
@@ -21,6 +23,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from sqlglot.errors import SqlglotError
 
+from campaign.audit.evaluate import CASES, as_spark
 from dynamic_tables.definition import BaseTable
 from dynamic_tables.errors import DynamicTablesError, UnsupportedError
 from dynamic_tables.plan.dialects import DUCKDB
@@ -221,6 +224,20 @@ def test_what_has_no_translation_is_refused(
     session.sql(query).collect()
     with pytest.raises(duckdb.Error):
         connection.execute(translated(query)).fetchall()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_letters_have_the_case_that_they_have_in_spark(
+    name: str, systems: tuple[SparkSession, duckdb.DuckDBPyConnection]
+) -> None:
+    change, texts, changed = as_spark(CASES[name]), [], []
+    for letter in map(chr, (*range(1, 0xD800), *range(0xE000, sys.maxunicode + 1))):
+        with suppress(ValueError):
+            changed.append(change(f"{letter}A\u03a3{letter}"))
+            texts.append(f"{letter}A\u03a3{letter}")
+    assert len(texts) > 280_000
+    frame = systems[0].createDataFrame(pa.table({"text": texts, "changed": changed}))
+    assert frame.where(f"{name}(text) <> changed").take(3) == []
 
 
 @pytest.mark.nightly

@@ -74,6 +74,16 @@ PAIRS = pa.array([{"i": None, "s": "y"}, {"i": 1, "s": "x"}])
             "SELECT SORT_ARRAY(COLLECT_LIST(STRUCT(a.i AS i, a.s AS s))) AS b FROM stored",
             id="structs in order",
         ),
+        *(
+            pytest.param(pa.array([text]), pa.array([value]), f"SELECT {name}(a) AS b FROM stored", id=name)
+            for name, text, value in (
+                ("UPPER", "\u00df\ufb01\u00e9a", "SSFI\u00c9A"),
+                ("LOWER", "A\u03a3", "a\u03c2"),
+                ("UPPER", "\u019b", "\ua7dc"),
+                ("INITCAP", "\u00dfa", "Ssa"),
+                ("INITCAP", "a A\u03a3", "A A\u03c2"),
+            )
+        ),
     ],
 )
 def test_what_duckdb_computes_otherwise_than_spark_violates_nothing(
