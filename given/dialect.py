@@ -163,6 +163,10 @@ def between(args: list[exp.Expr]) -> exp.Expr:
 class WrittenSpark(Databricks):
     """The dialect in which people's queries are read."""
 
+    class Tokenizer(Databricks.Tokenizer):
+        # 'o''neil' is one text with a quote in it, and not two texts side by side.
+        STRING_ESCAPES: ClassVar = ["\\", "'", '"']
+
     class Parser(DatabricksParser):
         # sqlglot has one node for both forms of DATEDIFF.
         FUNCTIONS: ClassVar = {
