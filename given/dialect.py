@@ -101,6 +101,10 @@ WRITERS: Mapping[type[exp.Expr], Writer] = {
     exp.ArrayUniqueAgg: array_agg,
     exp.AtTimeZone: template("CAST({0} AS TIMESTAMP) AT TIME ZONE 'UTC' AT TIME ZONE {1}", "this", "zone"),
     exp.BitwiseCount: template("BIT_COUNT(CAST({0} AS BIGINT))", "this"),
+    # DuckDB shifts no negative number.
+    exp.BitwiseLeftShift: template(
+        "CASE WHEN ({0}) < 0 THEN -((-({0})) << {1}) ELSE ({0}) << {1} END", "this", "expression"
+    ),
     exp.Cast: whole_number,
     exp.ConvertTimezone: without,
     exp.Count: count_of_rows,
@@ -129,15 +133,25 @@ WRITERS: Mapping[type[exp.Expr], Writer] = {
     exp.Like: like,
     exp.ArgMax: extreme_by("ARG_MAX_NULL"),
     exp.ArgMin: extreme_by("ARG_MIN_NULL"),
+    # Of a number that is not positive, a logarithm is NULL in Spark, and an error in DuckDB.
+    exp.Ln: template("LN(CASE WHEN {0} > 0 THEN {0} END)", "this"),
+    exp.Log: template(
+        "LOG(CASE WHEN {0} > 0 THEN {0} END, CASE WHEN {1} > 0 THEN {1} END)", "this", "expression"
+    ),
     exp.Max: greatest_of_group,
     exp.Min: greatest_of_group,
     exp.Median: median,
     exp.Monthname: template("LEFT(MONTHNAME({0}), 3)", "this"),
     exp.MonthsBetween: months,
+    exp.Nanvl: template("CASE WHEN ISNAN({0}) THEN {1} ELSE {0} END", "this", "expression"),
     exp.Ordered: sort_key,
     exp.Quantile: quantile,
     exp.Reduce: reduce,
     exp.RegexpReplace: replaced,
+    exp.RegexpSubstr: template("NULLIF(REGEXP_EXTRACT({0}, {1}), '')", "this", "expression"),
+    exp.SafeAdd: template("TRY(({0}) + ({1}))", "this", "expression"),
+    exp.SafeMultiply: template("TRY(({0}) * ({1}))", "this", "expression"),
+    exp.SafeSubtract: template("TRY(({0}) - ({1}))", "this", "expression"),
     exp.Skewness: template(SKEWNESS, "this"),
     exp.Substring: substring,
     exp.SubstringIndex: template(SUBSTRING_INDEX, "this", "delimiter", "count"),

@@ -81,6 +81,8 @@ def whole_number(generator: Generator, node: exp.Expr) -> str:
     assert isinstance(node, exp.Cast)
     value, to = node.this, node.to
     whole = isinstance(value, exp.Literal) and not value.is_string and value.name.isdigit()
+    if to.this is exp.DType.FLOAT:
+        return too_large(generator, node)
     # A part of a document is a text of JSON, where 1.5 is a number.
     if to.this not in INTEGERS or whole or isinstance(value, exp.JSONExtractScalar):
         return as_usual(generator, node)
@@ -93,6 +95,14 @@ def whole_number(generator: Generator, node: exp.Expr) -> str:
         f"WHEN TYPEOF(_v) = 'VARCHAR' AND NOT REGEXP_FULL_MATCH(CAST(_v AS TEXT), '{NUMBER}') "
         f"THEN {cast}(CAST(_v AS TEXT) || '?' AS {type_}) ELSE {cast}(_v AS {type_}) END)[1]"
     )
+
+
+def too_large(generator: Generator, node: exp.Expr) -> str:
+    """Writes a cast to FLOAT, which of too large a number is infinite in Spark, and an error in DuckDB."""
+    value = generator.sql(node, "this")
+    double = f"{'TRY_' if isinstance(node, exp.TryCast) else ''}CAST({value} AS DOUBLE)"
+    infinite = f"CASE WHEN {double} > 0 THEN 'Infinity' WHEN {double} < 0 THEN '-Infinity' END"
+    return f"COALESCE(TRY_CAST({value} AS FLOAT), CAST({infinite} AS FLOAT))"
 
 
 def like(generator: Generator, node: exp.Expr) -> str:
@@ -415,6 +425,11 @@ def without(generator: Generator, node: exp.Expr) -> str:
     return f"{UNKNOWN}{name.lower()}()"
 
 
+ARRAY_UNION = (
+    "CASE WHEN NOT {0} IS NULL AND NOT {1} IS NULL THEN LIST_FILTER(LIST_CONCAT({0}, {1}), "
+    "LAMBDA _v, _i : _i = LIST_POSITION(LIST_CONCAT({0}, {1}), _v)) END"
+)
+
 BY_NAME: Mapping[tuple[str, int], str] = {
     ("WEEKDAY", 1): "(ISODOW({0}) - 1)",
     ("PMOD", 2): "CASE WHEN {0} % {1} < 0 THEN ({0} % {1} + {1}) % {1} ELSE {0} % {1} END",
@@ -426,6 +441,8 @@ BY_NAME: Mapping[tuple[str, int], str] = {
     ("BTRIM", 2): "TRIM({0}, {1})",
     ("ISNULL", 1): "({0} IS NULL)",
     ("ISNOTNULL", 1): "({0} IS NOT NULL)",
+    ("OCTET_LENGTH", 1): "STRLEN({0})",
+    ("ARRAY_UNION", 2): ARRAY_UNION,
     ("HYPOT", 2): "SQRT({0} * {0} + {1} * {1})",
 }
 """Functions that sqlglot has no class for, by name and number of arguments."""
