@@ -32,6 +32,10 @@ class DefinitionError(DynamicTablesError):
     """
 
 
+class UntypedError(DefinitionError):
+    """An expression whose type the engine does not know: Spark may know it, or refuse it."""
+
+
 class UnsupportedError(DynamicTablesError):
     """A query that is right but that no differentiation rule covers.
 

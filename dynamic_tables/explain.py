@@ -19,7 +19,7 @@ from dynamic_tables.differentiate.registry import (
     stored_groups,
     time_outside,
 )
-from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.errors import DefinitionError, UnsupportedError, UntypedError
 from dynamic_tables.frozen import ensure_condition, unsupported_beside_frozen
 from dynamic_tables.plan import nodes
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
@@ -107,6 +107,11 @@ def explain(
     except UnsupportedError as error:
         text.ensure_admitted()
         return Explanation(incremental=False, reason=str(error), sources=text.sources)
+    except UntypedError as error:
+        if type_of is not None:
+            raise
+        reason = str(UnsupportedError("an expression that only Spark can type", str(error)))
+        return Explanation(incremental=False, reason=reason, sources=text.sources)
     keys = {name: each.key for name, each in relations.items() if isinstance(each, BaseTable)}
     trees = _Trees(rules.differentiation(), dialect, keys)
     plan = trees.tree(bound.plan)

@@ -214,11 +214,15 @@ def _asked(engine: Engine, written: WrittenDefinition, known: Known) -> Describe
         return Described(reason=first_line(error))
 
 
+UNREAD = " (and refused, if Spark cannot read it either)"
+
+
 def described(written: WrittenDefinition, known: Known) -> Described:
     """Returns the columns that the engine gives a definition, or why it cannot read it without Spark."""
     found = _as_described(_explained(written, known))
     more = "; Spark may know it: --tier delta"
-    return replace(found, reason=found.reason + more) if found.reason.startswith("unsupported: ") else found
+    asks = found.reason.startswith("unsupported: ") or found.reason.endswith(UNREAD)
+    return replace(found, reason=found.reason + more) if asks else found
 
 
 def _explained(written: WrittenDefinition, known: Known, type_of: TypeOf | None = None) -> Explanation:
@@ -227,7 +231,7 @@ def _explained(written: WrittenDefinition, known: Known, type_of: TypeOf | None 
         return explain(written.text, relations(known), changes=False, type_of=type_of)
     except DefinitionError as error:
         # Spark, which was not asked for the whole text, may read what the engine does not.
-        reason = f"{error} (and refused, if Spark cannot read it either)"
+        reason = f"{error}{UNREAD}"
         return Explanation(incremental=False, reason=reason, sources=())
 
 

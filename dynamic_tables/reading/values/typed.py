@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.errors import DefinitionError, UnsupportedError, UntypedError
 from dynamic_tables.plan import types
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
 from dynamic_tables.plan.functions import CAST, CASTS, FUNCTIONS
@@ -90,7 +90,7 @@ def call(name: str, *args: Expr) -> Expr:
                 f"({shown}): their difference is an INTERVAL, which tables do not hold; "
                 "write datediff(..) or timestampdiff(SECOND, ..)"
             )
-        raise DefinitionError(f"{name} is not defined for ({shown}); cast the arguments to types that meet")
+        raise UntypedError(f"{name} is not defined for ({shown}); cast the arguments to types that meet")
     return Fn(name, args, result)
 
 

@@ -83,6 +83,12 @@ def test_a_wrong_query_is_an_error(query: str) -> None:
         explain(query, WORLD)
 
 
+def test_an_expression_that_only_spark_can_type_is_full() -> None:
+    explanation = explain("SELECT CAST(a AS DECIMAL(10, 2)) / 3 AS c FROM r", WORLD)
+    assert not explanation.incremental
+    assert "only Spark can type: / is not defined for (DECIMAL(10,2), INT)" in str(explanation.reason)
+
+
 def test_the_examples_in_the_docstrings_hold() -> None:
     results = doctest.testmod(explanations)
     assert results.attempted > 0

@@ -250,6 +250,14 @@ def test_a_definition_that_cannot_be_judged_takes_none_along(tmp_path: Path) -> 
     assert found.refused["odd"].endswith("; Spark may know it: --tier delta")
 
 
+@pytest.mark.parametrize("item", ["CAST(a AS DECIMAL(10, 2)) / 3", "STDDEV(CAST('2024-01-01' AS DATE))"])
+def test_what_only_spark_may_type_names_the_tier_that_asks_it(tmp_path: Path, item: str) -> None:
+    tables = {"odd": f"SELECT {item} AS c FROM t", "fine": "SELECT a FROM t"}
+    texts = (f"CREATE DYNAMIC TABLE {name} AS {query}" for name, query in tables.items())
+    found = given(tmp_path, "CREATE TABLE t (a INT)", *texts)
+    assert found.refused["odd"].endswith("; Spark may know it: --tier delta")
+
+
 def test_what_cannot_be_used_takes_none_along_but_what_reads_it(tmp_path: Path) -> None:
     found = given(
         tmp_path,
