@@ -44,12 +44,14 @@ def duckdb_text(tree: exp.Expr) -> str:
         write_time_windows(select)
     for select in translated.find_all(exp.Select):
         group = select.args.get("group")
-        for each in group.find_all(exp.Rollup, exp.Cube) if group is not None else ():
+        if group is None:
+            continue
+        for each in group.find_all(exp.Rollup, exp.Cube):
             if not each.expressions:
                 # GROUP BY a, b WITH ROLLUP.
                 each.set("expressions", group.expressions)
                 group.set("expressions", [])
-        if group is not None and group.find(exp.Rollup, exp.Cube, exp.GroupingSets):
+        if group.find(exp.Rollup, exp.Cube, exp.GroupingSets):
             # Without input rows Spark gives no row for the empty grouping set, and DuckDB gives one. Every
             # other group has input rows, so that the condition keeps it.
             some = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))

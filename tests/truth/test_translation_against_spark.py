@@ -27,9 +27,10 @@ from campaign.audit.evaluate import CASES, as_spark
 from dynamic_tables.definition import BaseTable
 from dynamic_tables.errors import DynamicTablesError, UnsupportedError
 from dynamic_tables.plan.dialects import DUCKDB
+from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.types import BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP_NTZ, decimal
 from dynamic_tables.plan.written.render import render
-from dynamic_tables.reading.bind import BoundQuery, bind_query
+from dynamic_tables.reading.bind import bind_query
 from dynamic_tables.store.names.texts import type_of
 from given.dialect import WrittenSpark
 from given.translation import duckdb_text
