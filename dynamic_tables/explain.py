@@ -110,8 +110,8 @@ def explain(
     except UntypedError as error:
         if type_of is not None:
             raise
-        reason = str(UnsupportedError("an expression that only Spark can type", str(error)))
-        return Explanation(incremental=False, reason=reason, sources=text.sources)
+        untyped = UnsupportedError("an expression that only Spark can type", str(error))
+        return Explanation(incremental=False, reason=str(untyped), sources=text.sources)
     keys = {name: each.key for name, each in relations.items() if isinstance(each, BaseTable)}
     trees = _Trees(rules.differentiation(), dialect, keys)
     plan = trees.tree(bound.plan)
