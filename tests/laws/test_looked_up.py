@@ -31,7 +31,7 @@ from workload.outcomes.results import OutcomeClass
 WORLD = declare(["l(a INT, b BIGINT)", "r(c INT, d INT)", "s(e INT)"])
 
 
-EVENTS = declare(["e(at TIMESTAMP_NTZ, day DATE, n INT, v INT)"])
+EVENTS = declare(["e(at TIMESTAMP_NTZ, day DATE, n INT, v INT)", "f(x INT, t DATE)"])
 """Rows of a time and a number, whose groups are read by rounding these."""
 
 
@@ -160,6 +160,30 @@ def test_rows_that_a_key_rounds_together_lie_near_to_each_other(key: str, expect
         assert name == "n" or all(
             leaf not in filters_above(query, "e@delta", **{name: first}) for leaf in ends
         )
+
+
+@pytest.mark.parametrize(
+    ("key", "results", "expected"),
+    [
+        ("n DIV 5", [3, None, -1], "((`n` BETWEEN CAST('-15' AS INT) AND 25) OR (`n` IS NULL))"),
+        (
+            "CAST(at AS DATE)",
+            [DAY],
+            "`at` BETWEEN TIMESTAMP_NTZ '2024-02-29 00:00:00' AND TIMESTAMP_NTZ '2024-03-02",
+        ),
+        ("year(day)", [2024], ""),
+        ("day", [DAY], ""),
+    ],
+)
+def test_groups_of_known_keys_are_made_of_the_rows_near_to_them(
+    key: str, results: list[Scalar], expected: str
+) -> None:
+    groups = f"SELECT {key} AS k, COUNT(DISTINCT v) AS c FROM e GROUP BY {key}"
+    column = "t" if DAY in results else "x"
+    query = f"SELECT g.c FROM f JOIN ({groups}) g ON f.{column} <=> g.k"
+    found = filters_above(query, "f@delta", **{column: results})
+    assert expected in found["e@t1"]
+    assert bool(expected) == ("BETWEEN" in found["e@t1"])
 
 
 def test_a_running_sum_reads_nothing_before_the_first_changed_row() -> None:

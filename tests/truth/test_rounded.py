@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 
 import pytest
 from pyspark.sql import SparkSession
@@ -10,6 +11,7 @@ from pyspark.sql import SparkSession
 from dynamic_tables.plan.nodes import Aggregate, walk
 from dynamic_tables.plan.rewrites.rounded import rounded
 from dynamic_tables.reading.bind import bind_query
+from dynamic_tables.store.port import Action
 from tests.views import view_rows
 from tests.written_in_memory import written_in_memory
 
@@ -60,3 +62,59 @@ def test_what_has_one_result_lies_as_near_as_is_assumed(spark: SparkSession) -> 
             assert most <= (
                 distance if isinstance(distance, int) else distance / dt.timedelta(microseconds=1)
             ), text
+
+
+def counted(key: str) -> str:
+    """The query of the groups of a key."""
+    return f"SELECT {key} AS k, COUNT(DISTINCT v) AS c FROM e GROUP BY {key}"
+
+
+DAYS = counted("to_date(ts)")
+KEYS = (
+    "date_trunc('MONTH', ts)",
+    "CAST(nt AS DATE)",
+    "trunc(d, 'YEAR')",
+    "n DIV 100",
+    "year(ts)",
+    "to_date(ts)",
+)
+TEXTS = (
+    *map(counted, (*KEYS, "window(nt, '1 day')")),
+    # The best of each month, and days beside rows of them.
+    f"SELECT k, c FROM ({DAYS}) QUALIFY RANK() OVER (PARTITION BY k ORDER BY c) = 1",
+    f"SELECT e.v, g.c FROM e JOIN ({counted('n DIV 100')}) g ON e.n DIV 100 <=> g.k",
+    f"SELECT p.c, q.c AS other FROM ({counted('CAST(nt AS DATE)')}) p LEFT JOIN ({DAYS}) q ON p.k = q.k",
+    f"SELECT trunc(k, 'YEAR') AS y, MAX(c) AS c FROM ({DAYS}) GROUP BY trunc(k, 'YEAR')",
+)
+ROUNDS = (
+    "UPDATE e SET ts = ts + INTERVAL 1 DAY, n = -n, v = v + 1 WHERE v % 17 = 3",
+    "INSERT INTO e VALUES (NULL, NULL, NULL, NULL, 5), (TIMESTAMP'1969-12-31 23:59:59.999999', "
+    "TIMESTAMP_NTZ'1969-12-31 23:59:59.999999', DATE'1969-12-31', -1, 9), "
+    "(TIMESTAMP'0005-01-01 00:00:00', TIMESTAMP_NTZ'9998-12-31 23:59:59', DATE'9999-12-31', 2147483647, 1)",
+    "DELETE FROM e WHERE n = -1 OR v = 5 OR ts < TIMESTAMP'1900-01-01 00:00:00'",
+)
+
+
+def test_groups_of_rounded_keys_are_maintained(spark: SparkSession) -> None:
+    with written_in_memory(spark) as account:
+        columns = {"ts": "TIMESTAMP", "nt": "TIMESTAMP_NTZ", "d": "DATE", "n": "INT", "v": "INT"}
+        account.create_base_table("e", columns)
+        account.execute(
+            "INSERT INTO e SELECT t, CAST(t + INTERVAL 1 HOUR AS TIMESTAMP_NTZ), CAST(t AS DATE), "
+            "CAST(id * 37 - 3000 AS INT), CAST(id AS INT) FROM "
+            "(SELECT id, timestamp_seconds(1704067199 + (id - 80) * 86400 * 5) AS t FROM RANGE(160))"
+        )
+        for number, text in enumerate(TEXTS):
+            table = account.create_dynamic_table(f"d{number}", text)
+            assert table.incremental, (text, table.reason)
+        for statement in ROUNDS:
+            account.execute(statement)
+            view_rows(account, "e")
+            for number, text in enumerate(TEXTS):
+                assert account.refresh(f"d{number}")[-1].action is Action.INCREMENTAL
+                held = account.read(f"d{number}")
+                due = held.sparkSession.sql(text)
+                assert Counter(map(repr, held.collect())) == Counter(map(repr, due.collect())), (
+                    statement,
+                    text,
+                )

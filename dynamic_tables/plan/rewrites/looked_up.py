@@ -29,7 +29,7 @@ from dynamic_tables.plan.expressions import (
     replace_columns,
 )
 from dynamic_tables.plan.functions import IN
-from dynamic_tables.plan.rewrites.rounded import around, rounded
+from dynamic_tables.plan.rewrites.rounded import around, rounded, undone
 from dynamic_tables.plan.types import BOOLEAN
 
 MOST_LISTED = 100
@@ -100,6 +100,7 @@ class _Keys:
             found = self.of(few, other)
             if found is not None:
                 conditions.append(_among(column, found, null_safe=null_safe))
+                many = _read_near(many, column.name, found)
         # Both ends of a window of time say the same.
         conditions += dict.fromkeys(self._near(many, few, on))
         bounds = (self._bound(part, many, few) for part in conjuncts(on))
@@ -223,6 +224,27 @@ class _Keys:
                 return None if values is None else {value is None for value in values}
             case _:
                 return None
+
+
+def _read_near(plan: nodes.Plan, name: str, results: Collection[Scalar]) -> nodes.Plan:
+    """Returns a node that reads only rows near to those of which a column of groups has one of some results.
+
+    It still has all groups with these results, and of others some or a part, which a condition on the column
+    drops. Example: of the groups by `date_trunc('DAY', ts)` that of one day, from the rows of three.
+    """
+    match plan:
+        case nodes.Filter(child, _):
+            return nodes.rebuilt(plan, (_read_near(child, name, results),))
+        case nodes.Project(child, items) if isinstance(column := dict(items)[name], Col):
+            return nodes.rebuilt(plan, (_read_near(child, column.name, results),))
+        case nodes.Aggregate(child, keys, _) if (key := dict(keys).get(name)) is not None:
+            known = rounded(key)
+            if known is None or not _has(child, known[0].name):
+                return plan
+            near = around(*known, undone(key, results), null_safe=True)
+            return plan if near is None else nodes.rebuilt(plan, (nodes.Filter(child, near),))
+        case _:
+            return plan
 
 
 def _has(plan: nodes.Plan, name: str) -> bool:

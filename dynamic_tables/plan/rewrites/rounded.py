@@ -38,7 +38,7 @@ Distance = int | dt.timedelta
 def rounded(expr: Expr) -> tuple[Col, Distance] | None:
     """Returns the column that an expression rounds, and how far two values with one result are apart at most.
 
-    None: it is no rounding, or not known to be one.
+    None: it is not known to round one.
     """
     match expr:
         case Fn(name, (Col() as column,), type_) if name == CAST and type_.kind is Kind.DATE:
@@ -58,6 +58,39 @@ def rounded(expr: Expr) -> tuple[Col, Distance] | None:
             return _of_days(column, DAYS.get(unit.upper()))
         case _:
             return None
+
+
+def undone(expr: Expr, results: Collection[Scalar]) -> Collection[Scalar]:
+    """Returns values of the column that an expression rounds, from which those with the results are not far.
+
+    Not farther than `rounded` says. Empty: nothing is known of them.
+    """
+    known = rounded(expr)
+    if known is None:
+        return ()
+    column, distance = known
+    nulls = {None} & set(results)
+    if isinstance(distance, int):
+        # Numbers of one result are twice the divisor apart.
+        return nulls | {each * distance // 2 for each in results if isinstance(each, int)}
+    match expr:
+        case Fn(name, (_, _, _, Lit(int() as ago)), _) if name == WINDOW_END:
+            shift = dt.timedelta(microseconds=ago)
+        case _:
+            shift = dt.timedelta()
+    try:
+        times = {_as(column.type.kind, each) + shift for each in results if isinstance(each, dt.date)}
+    except OverflowError:
+        return ()
+    return nulls | times if times else ()
+
+
+def _as(kind: Kind, time: dt.date) -> dt.date:
+    """Returns a date or a time as a value of a type of times."""
+    if kind is Kind.DATE:
+        return time.date() if isinstance(time, dt.datetime) else time
+    whole = time if isinstance(time, dt.datetime) else dt.datetime.combine(time, dt.time())
+    return whole.replace(tzinfo=dt.UTC if kind is Kind.TIMESTAMP else None)
 
 
 def _of_days(column: Col, days: int | None) -> tuple[Col, Distance] | None:
