@@ -70,6 +70,7 @@ def counted(key: str) -> str:
 
 
 DAYS = counted("to_date(ts)")
+WINDOWS = "SELECT window.end AS k, COUNT(DISTINCT v) AS c FROM e GROUP BY window(nt, '9 days')"
 KEYS = (
     "date_trunc('MONTH', ts)",
     "CAST(nt AS DATE)",
@@ -80,6 +81,8 @@ KEYS = (
 )
 TEXTS = (
     *map(counted, (*KEYS, "window(nt, '1 day')")),
+    f"SELECT k, c FROM ({counted('n DIV 100')}) QUALIFY RANK() OVER (PARTITION BY k ORDER BY c) = 1",
+    f"SELECT k, c FROM ({WINDOWS}) QUALIFY RANK() OVER (PARTITION BY k ORDER BY c) = 1",
     # The best of each month, and days beside rows of them.
     f"SELECT k, c FROM ({DAYS}) QUALIFY RANK() OVER (PARTITION BY k ORDER BY c) = 1",
     f"SELECT e.v, g.c FROM e JOIN ({counted('n DIV 100')}) g ON e.n DIV 100 <=> g.k",

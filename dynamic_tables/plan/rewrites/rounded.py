@@ -45,8 +45,11 @@ def rounded(expr: Expr) -> tuple[Col, Distance] | None:
             return _of_days(column, 1)
         case Fn("year", (Col() as column,), _):
             return _of_days(column, DAYS["YEAR"])
-        case Fn(name, (Col() as column, Lit(), Lit(int() as slide), Lit()), _) if name == WINDOW_END:
-            return column, dt.timedelta(microseconds=slide)
+        case Fn(name, (Col() as column, Lit(), Lit(int() as slide), Lit(int() as ago)), _) if (
+            name == WINDOW_END
+        ):
+            # The end of a window that does not slide is no farther from its times than its beginning.
+            return (column, dt.timedelta(microseconds=slide)) if abs(ago) <= slide else None
         case Fn(name, (Lit(str() as template), Col() as column), _) if name == PASSED:
             found = ROUNDING.fullmatch(template)
             if found is None:
@@ -73,15 +76,7 @@ def undone(expr: Expr, results: Collection[Scalar]) -> Collection[Scalar]:
     if isinstance(distance, int):
         # Numbers of one result are twice the divisor apart.
         return nulls | {each * distance // 2 for each in results if isinstance(each, int)}
-    match expr:
-        case Fn(name, (_, _, _, Lit(int() as ago)), _) if name == WINDOW_END:
-            shift = dt.timedelta(microseconds=ago)
-        case _:
-            shift = dt.timedelta()
-    try:
-        times = {_as(column.type.kind, each) + shift for each in results if isinstance(each, dt.date)}
-    except OverflowError:
-        return ()
+    times = {_as(column.type.kind, each) for each in results if isinstance(each, dt.date)}
     return nulls | times if times else ()
 
 
