@@ -103,7 +103,7 @@ WRITERS: Mapping[type[exp.Expr], Writer] = {
     exp.BitwiseCount: template("BIT_COUNT(CAST({0} AS BIGINT))", "this"),
     # DuckDB shifts no negative number.
     exp.BitwiseLeftShift: template(
-        "CASE WHEN ({0}) < 0 THEN -((-({0})) << {1}) ELSE ({0}) << {1} END", "this", "expression"
+        "(CASE WHEN ({0}) < 0 THEN -1 ELSE 1 END) * (ABS({0}) << ({1}))", "this", "expression"
     ),
     exp.Cast: whole_number,
     exp.ConvertTimezone: without,

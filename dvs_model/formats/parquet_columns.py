@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from dvs_model.columns.lookup import numbered
 from dvs_model.columns.names import Numbered
-from dvs_model.columns.table import APPEND, READ_LIST, Columns, Ints, Rows
+from dvs_model.columns.table import APPEND, COMMITTED, READ_LIST, Columns, Ints, Rows
 from dvs_model.errors import HistoryError
 from dvs_model.formats.listing import Listing, Transactions
 from dvs_model.formats.operations import NEEDED, Operations, operations, pairs, with_operation
@@ -165,8 +165,9 @@ def rows_of(
         values=found.values,
     )
     place = Places(transactions.row, transactions.session, sessions, places)
-    # Nothing at all is not a number, too.
+    # Nothing at all is not a number, too. A transaction that got no answer may have any end.
     back = np.flatnonzero(transactions.windows[:, 1] < transactions.windows[:, 0])
+    back = back[transactions.status[back] == COMMITTED]
     if len(back):
         row, number = transactions.row[back[0]], transactions.number[back[0]]
         raise HistoryError(f"row {row:,}: transaction {number} ends before it begins (ended < began)")

@@ -67,16 +67,33 @@ NEMESES = (":nemesis", "nemesis")
 """The process that disturbs the database, as EDN and JSON name it. It is no client."""
 
 
+OF_CLIENTS = frozenset(("txn", "append", "r", "read", "w", "write", "cas"))
+"""The names of operations on keys, of whole transactions, and of what is compared and set."""
+
+
 def strangers(operations: Sequence[Operation]) -> list[Operation]:
-    """Returns the operations on keys of processes that are neither clients nor a nemesis."""
+    """Returns the operations on keys of processes that are neither clients nor nemeses, but failed ones."""
     return [
         each
         for each in operations
         if not is_client(each.process)
         and each.process not in NEMESES
-        and type(each.value) is list
-        and each.value
+        and _name(each.type) != "fail"
+        and (_name(each.f) in OF_CLIENTS or _holds_operations(each.value))
     ]
+
+
+def _name(word: object) -> str:
+    """Returns a keyword of EDN without its colon; JSON has none."""
+    return str(word).removeprefix(":")
+
+
+def _holds_operations(value: object) -> bool:
+    """Tells whether a value is a list of operations on keys, or a key with such a list."""
+    if type(value) is not list or not value:
+        return False
+    inner = value[1] if len(value) == 2 and _is_independent(value) else value
+    return all(type(part) is list and part and _name(part[0]) in OF_CLIENTS for part in inner)
 
 
 def left_out(operations: Sequence[Operation]) -> str:

@@ -45,7 +45,11 @@ def is_key_type(type_: Type) -> bool:
     element, fields = element_of(type_), fields_of(type_)
     if element is not None:
         return is_key_type(element)
-    return type_.identifies if fields is None else all(is_key_type(part) for _, part in fields)
+    if fields is None:
+        return type_.identifies
+    # By its name Spark takes no field of two with one name.
+    names = {name.lower() for name, _ in fields}
+    return len(names) == len(fields) and all(is_key_type(part) for _, part in fields)
 
 
 def has_comparable_pairs(type_: Type) -> bool:

@@ -145,6 +145,8 @@ AT, DAY = dt.datetime(2024, 3, 1, 10, 7), dt.date(2024, 3, 1)  # noqa: DTZ001
         ("n DIV 2000000000", ""),
         ("date_trunc(CAST(v AS STRING), at)", ""),
         ("n + 5", ""),
+        # NULL for each row.
+        ("trunc(day, 'DD')", ""),
     ],
 )
 def test_rows_that_a_key_rounds_together_lie_near_to_each_other(key: str, expected: str) -> None:

@@ -15,10 +15,14 @@ from dynamic_tables.plan.functions import CAST, PASSED, WINDOW_END
 from dynamic_tables.plan.types import INTEGRAL, TEMPORAL, Kind
 
 ROUNDING = re.compile(
-    r"(?i)DATE_TRUNC\('(?P<unit>\w+)', \{1\}\)|TRUNC\(\{1\}, '(?P<unit_of_date>\w+)'\)"
+    r"(?i)DATE_TRUNC\('(?P<unit>\w+)', \{1\}\)"
+    r"|TRUNC\(\{1\}, '(?P<unit_of_date>YEAR|YYYY|YY|QUARTER|MONTH|MON|MM|WEEK)'\)"
     r"|(?P<day>TO_DATE|DATE)\(\{1\}\)|(?P<year>YEAR)\(\{1\}\)|\{1\} DIV (?P<size>[1-9]\d*)"
 )
-"""The roundings of a column that only Spark evaluates, as templates of `reading.values.passed`."""
+"""The roundings of a column that only Spark evaluates, as templates of `reading.values.passed`.
+
+Of smaller units than a week `TRUNC` gives NULL for every date.
+"""
 
 DAYS: Mapping[str, int] = {
     **dict.fromkeys(("YEAR", "YYYY", "YY"), 366),

@@ -66,7 +66,7 @@ LISTS = frozenset("collect_list collect_set".split())
 """Aggregates whose result is a list in the order in which rows come; `array_agg` is collect_list."""
 
 OF_ANY_ORDER = frozenset("sort_array array_sort size array_size cardinality array_contains".split())
-"""Functions whose value does not depend on the order of the list that they are given."""
+"""Functions whose value does not depend on the order of the list that is their first argument."""
 
 TODAY = re.compile(r"\s*(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
 """Texts that Spark reads as a date or time that depends on when it reads them."""
@@ -260,16 +260,23 @@ def ensure_determined(tree: exp.Expr) -> None:
 def _ensure_ordered(tree: exp.Expr) -> None:
     """Raises DefinitionError for lists and joined texts in the order in which rows come."""
     for node in tree.find_all(exp.Func):
-        name, above = function_name(node), node.parent
-        while isinstance(above, exp.Filter | exp.Paren | exp.Window):
-            above = above.parent
-        unordered = isinstance(above, exp.Func) and function_name(above) in OF_ANY_ORDER
-        if name in LISTS and not unordered:
+        name = function_name(node)
+        if name in LISTS and not _of_any_order(node):
             raise DefinitionError(f"function {name} is refused: sort its result with sort_array({name}(...))")
     for texts in tree.find_all(exp.GroupConcat):
         if not isinstance(texts.this, exp.Order):
             reason = "without WITHIN GROUP (ORDER BY ...) its value depends on the order of rows"
             raise DefinitionError(f"function listagg is refused: {reason}")
+
+
+def _of_any_order(list_: exp.Expr) -> bool:
+    """Tells whether a list is the first argument of a function for which its order does not matter."""
+    below, above = list_, list_.parent
+    while isinstance(above, exp.Filter | exp.Paren | exp.Window) and above.this is below:
+        below, above = above, above.parent
+    if not isinstance(above, exp.Func) or function_name(above) not in OF_ANY_ORDER:
+        return False
+    return any(each is below for each in (above.this, *above.expressions[:1]))
 
 
 def has_doubled_quotes(text: str) -> bool:

@@ -46,7 +46,10 @@ def write_time_windows(tree: exp.Expr) -> None:
         time, *written = calls[0].expressions
         known = [size for each in written if (size := _microseconds(each)) is not None]
         group = block.args.get("group")
-        plain = group is None or all(name == "expressions" for name, value in group.args.items() if value)
+        plain = group is None or (
+            all(name == "expressions" for name, value in group.args.items() if value)
+            and group.find(exp.Cube, exp.Rollup, exp.GroupingSets) is None
+        )
         if plain and 1 <= len(written) <= 3 and len(known) == len(written):
             length, slide, first = (*known, *(known[0], 0)[len(known) - 1 :])
             if 0 < slide <= length <= slide * MOST_WINDOWS:

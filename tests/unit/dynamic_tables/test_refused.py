@@ -123,6 +123,11 @@ def test_other_ways_to_run_code_are_refused(query: str, message: str) -> None:
         ("SELECT percentile_approx(a, 0.5) AS y FROM r", "function approx_percentile is refused"),
         ("SELECT hll_sketch_agg(a) AS y FROM r", "function hll_sketch_agg is refused"),
         ("SELECT array_sort(array(a)) AS z, TIMESTAMP 'now UTC' AS y FROM r", "does not depend on the data"),
+        ("SELECT array_contains(array(array(1)), collect_list(a)) AS y FROM r", "sort_array\\(collect_list"),
+        (
+            "SELECT sort_array(max(x) OVER (PARTITION BY collect_list(a))) AS y FROM r",
+            "sort_array\\(collect_list",
+        ),
         ("SELECT array_sort(array(a)) AS z, first_value(a) AS y FROM r", "first_value without OVER"),
     ],
 )
