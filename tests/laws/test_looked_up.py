@@ -31,7 +31,7 @@ from workload.outcomes.results import OutcomeClass
 WORLD = declare(["l(a INT, b BIGINT)", "r(c INT, d INT)", "s(e INT)"])
 
 
-EVENTS = declare(["e(at TIMESTAMP_NTZ, day DATE, n INT, v INT)", "f(x INT, t DATE)"])
+EVENTS = declare(["e(at TIMESTAMP_NTZ, day DATE, n INT, v INT)", "f(x INT, t DATE, u TIMESTAMP)"])
 """Rows of a time and a number, whose groups are read by rounding these."""
 
 
@@ -174,6 +174,11 @@ def test_rows_that_a_key_rounds_together_lie_near_to_each_other(key: str, expect
             "`at` BETWEEN TIMESTAMP_NTZ '2024-02-29 00:00:00' AND TIMESTAMP_NTZ '2024-03-02",
         ),
         ("year(day)", [2024], ""),
+        (
+            "window(day, '12 hours', '12 hours', '3 hours').start",
+            [AT],
+            "`day` BETWEEN DATE '2024-02-29' AND DATE '2024-03-02'",
+        ),
         ("day", [DAY], ""),
     ],
 )
@@ -181,7 +186,7 @@ def test_groups_of_known_keys_are_made_of_the_rows_near_to_them(
     key: str, results: list[Scalar], expected: str
 ) -> None:
     groups = f"SELECT {key} AS k, COUNT(DISTINCT v) AS c FROM e GROUP BY {key}"
-    column = "t" if DAY in results else "x"
+    column = "t" if DAY in results else "u" if AT in results else "x"
     query = f"SELECT g.c FROM f JOIN ({groups}) g ON f.{column} <=> g.k"
     found = filters_above(query, "f@delta", **{column: results})
     assert expected in found["e@t1"]

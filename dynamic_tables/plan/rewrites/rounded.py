@@ -112,6 +112,9 @@ def around(column: Col, distance: Distance, values: Collection[Scalar], *, null_
             return None
     else:
         times = [value for value in values if isinstance(value, dt.date)]
+        if column.type.kind is Kind.DATE:
+            # Python drops the hours of a distance from a date: half a day back is the day before.
+            distance = dt.timedelta(days=-(-distance // dt.timedelta(days=1)))
         try:
             least, greatest = min(times) - distance, max(times) + distance
         except (OverflowError, ValueError):
