@@ -37,8 +37,11 @@ def test_maps_inside_other_values_are_not_captured() -> None:
 
 
 def test_a_table_refreshed_in_full_has_no_ids() -> None:
-    types = {"r": ARRAY, "d": ARRAY}
-    full = DynamicTable("d", copy("r", ARRAY), RefreshMode.FULL)
-    assert judged(copy("d", ARRAY), types, full)
-    assert not judged(copy("d", ARRAY), types, DynamicTable("d", copy("r", ARRAY)))
-    assert not judged(copy("d", INT), {"r": INT, "d": INT}, DynamicTable("d", copy("r", INT), full.mode))
+    """They are made of its values, if a row id can hold these."""
+    full = DynamicTable("d", copy("r", MAP), RefreshMode.FULL)
+    assert judged(copy("d", MAP), {"r": MAP, "d": MAP}, full)
+    assert not judged(copy("d", MAP), {"r": MAP, "d": MAP}, DynamicTable("d", copy("r", MAP)))
+    for held in (ARRAY, struct_of(a=INT, b=ARRAY), INT):
+        assert not judged(
+            copy("d", held), {"r": held, "d": held}, DynamicTable("d", copy("r", held), full.mode)
+        )
