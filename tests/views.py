@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from dynamic_tables.definition import RefreshMode
+from dynamic_tables.store.port import Action
 
 if TYPE_CHECKING:
     from dynamic_tables.account import Account
@@ -17,3 +22,26 @@ def view_rows(account: Account, *names: str) -> None:
         held = account.read(name)
         session = held.sparkSession
         session.createDataFrame(held.toArrow(), held.schema).createOrReplaceTempView(name)
+
+
+def create_maintained(account: Account, texts: Sequence[str]) -> None:
+    """Creates the dynamic tables d0, d1, .. of some texts; each is maintained incrementally."""
+    for number, text in enumerate(texts):
+        table = account.create_dynamic_table(f"d{number}", text, refresh_mode=RefreshMode.INCREMENTAL)
+        assert table.incremental, (text, table.reason)
+
+
+def assert_maintained(
+    account: Account, texts: Sequence[str], source: str, rounds: Sequence[Sequence[str]]
+) -> None:
+    """Changes the rows of a table in rounds, after each of which d0, d1, .. are what Spark says."""
+    for statements in rounds:
+        account.execute(*statements)
+        view_rows(account, source)
+        for number, text in enumerate(texts):
+            assert account.refresh(f"d{number}")[-1].action is Action.INCREMENTAL
+            found = account.read(f"d{number}")
+            due = found.sparkSession.sql(text)
+            assert found.columns == due.columns
+            rows = found.collect()
+            assert Counter(map(repr, rows)) == Counter(map(repr, due.collect())), (statements, text)

@@ -72,7 +72,7 @@ OF_CLIENTS = frozenset(("txn", "append", "r", "read", "w", "write", "cas"))
 
 
 def strangers(operations: Sequence[Operation]) -> list[Operation]:
-    """Returns the operations on keys of processes that are neither clients nor nemeses, but failed ones."""
+    """Returns the operations on keys, except failed ones, of processes that are no clients or nemeses."""
     return [
         each
         for each in operations

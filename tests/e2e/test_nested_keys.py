@@ -7,7 +7,6 @@ side by side: NULL, a STRUCT of NULLs, an ARRAY of one NULL, an empty one, texts
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 import duckdb
@@ -19,8 +18,7 @@ from dynamic_tables.plan.expressions import Col, Fn
 from dynamic_tables.plan.functions import FRAME
 from dynamic_tables.plan.types import STRING, Kind, Type
 from dynamic_tables.plan.written.render_expression import render_expression
-from dynamic_tables.store.port import Action
-from tests.views import view_rows
+from tests.views import assert_maintained, create_maintained
 from tests.written_in_memory import written_in_memory
 
 pytestmark = pytest.mark.spark
@@ -76,17 +74,8 @@ ROUNDS = (
 def test_nested_keys_are_maintained(spark: SparkSession) -> None:
     with written_in_memory(spark) as account:
         account.create_base_table("e", COLUMNS)
-        for number, text in enumerate(TEXTS):
-            table = account.create_dynamic_table(f"d{number}", text)
-            assert table.incremental, (text, table.reason)
-        for statements in ROUNDS:
-            account.execute(*statements)
-            view_rows(account, "e")
-            for number, text in enumerate(TEXTS):
-                assert account.refresh(f"d{number}")[-1].action is Action.INCREMENTAL
-                held = account.read(f"d{number}")
-                found, due = held.collect(), held.sparkSession.sql(text).collect()
-                assert Counter(map(repr, found)) == Counter(map(repr, due)), (statements, text)
+        create_maintained(account, TEXTS)
+        assert_maintained(account, TEXTS, "e", ROUNDS)
 
 
 DIFFERENT = {

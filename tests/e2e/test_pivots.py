@@ -5,7 +5,6 @@ All in memory, where Spark runs the same plans as on Delta; two of them on Delta
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,8 +13,7 @@ from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
 from dynamic_tables.schedule.clock import WallClock
-from dynamic_tables.store.port import Action
-from tests.views import view_rows
+from tests.views import assert_maintained, create_maintained
 from tests.written_in_memory import written_in_memory
 
 pytestmark = [pytest.mark.nightly, pytest.mark.spark]
@@ -49,36 +47,23 @@ ROUNDS = (
 
 def test_pivots_are_maintained(spark: SparkSession) -> None:
     with written_in_memory(spark) as account:
-        assert_maintained(account, PIVOTS)
+        assert_pivots_are_maintained(account, PIVOTS)
 
 
 def test_pivots_are_maintained_on_delta_too(tmp_path: Path, spark: SparkSession) -> None:
     account = Account.open(str(tmp_path / "account"), spark, WallClock())
-    assert_maintained(
+    assert_pivots_are_maintained(
         account, [text for text in PIVOTS if "COUNT(*) AS c" in text or "INCLUDE NULLS" in text]
     )
     account.store.close()  # type: ignore[attr-defined]
 
 
-def assert_maintained(account: Account, texts: Sequence[str]) -> None:
+def assert_pivots_are_maintained(account: Account, texts: Sequence[str]) -> None:
     columns = {"k": "INT", "b": "STRING", "f": "BOOLEAN", "n": "INT", "x": "DOUBLE", "d": "DECIMAL(5,2)"}
     account.create_base_table("r", columns)
     account.execute(
         "INSERT INTO r VALUES (1, 'p', true, 1, 0.5, 1.25), (1, 'q', false, 2, NULL, NULL),"
         " (2, 'p', NULL, 3, 2.0, 3.75), (2, NULL, true, NULL, NULL, 0.10), (3, 'p', true, NULL, 1.5, NULL)"
     )
-    spark = account.read("r").sparkSession
-    for number, text in enumerate(texts):
-        table = account.create_dynamic_table(f"d{number}", text)
-        assert table.incremental, (text, table.reason)
-    for statements in ROUNDS:
-        account.execute(*statements)
-        view_rows(account, "r")
-        for number, text in enumerate(texts):
-            assert account.refresh(f"d{number}")[-1].action is Action.INCREMENTAL
-            found, due = account.read(f"d{number}"), spark.sql(text)
-            assert found.columns == due.columns
-            assert Counter(map(repr, found.collect())) == Counter(map(repr, due.collect())), (
-                statements,
-                text,
-            )
+    create_maintained(account, texts)
+    assert_maintained(account, texts, "r", ROUNDS)

@@ -5,13 +5,10 @@ In memory, where Spark runs the same plans as on Delta.
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from pyspark.sql import SparkSession
 
-from dynamic_tables.store.port import Action
-from tests.views import view_rows
+from tests.views import assert_maintained, create_maintained
 from tests.written_in_memory import written_in_memory
 
 pytestmark = [pytest.mark.nightly, pytest.mark.spark]
@@ -50,15 +47,7 @@ def test_windows_of_time_are_maintained(spark: SparkSession) -> None:
         columns = {"id": "INT", "k": "STRING", "v": "INT", "ts": "TIMESTAMP", "nt": "TIMESTAMP_NTZ"}
         account.create_base_table("e", columns)
         account.execute(*FIRST)
-        for number, text in enumerate(TEXTS):
-            table = account.create_dynamic_table(f"d{number}", text)
-            assert table.incremental, (text, table.reason)
+        create_maintained(account, TEXTS)
         for statements in ROUNDS:
-            account.execute(*statements)
-            view_rows(account, "e")
-            for number, text in enumerate(TEXTS):
-                assert account.refresh(f"d{number}")[-1].action is Action.INCREMENTAL
-                found, due = account.read(f"d{number}"), account.read("e").sparkSession.sql(text)
-                assert found.columns == due.columns
-                assert Counter(found.collect()) == Counter(due.collect()), text
-                assert found.count() > 1
+            assert_maintained(account, TEXTS, "e", [statements])
+            assert all(account.read(f"d{number}").count() > 1 for number in range(len(TEXTS)))

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
-from dynamic_tables.definition import RefreshMode
 from dynamic_tables.plan.nodes import Aggregate, walk
 from dynamic_tables.plan.rewrites.rounded import rounded
 from dynamic_tables.reading.bind import bind_query
 from dynamic_tables.schedule.clock import WallClock
-from dynamic_tables.store.port import Action
-from tests.views import view_rows
+from tests.views import assert_maintained, create_maintained, view_rows
 from tests.written_in_memory import written_in_memory
 
 pytestmark = pytest.mark.spark
@@ -104,14 +101,5 @@ def test_groups_of_rounded_keys_are_maintained(tmp_path: Path, spark: SparkSessi
         "CAST(id * 37 - 3000 AS INT), CAST(id AS INT) FROM "
         "(SELECT id, timestamp_seconds(1704067199 + (id - 80) * 86400 * 5) AS t FROM RANGE(160))"
     )
-    for number, text in enumerate(TEXTS):
-        table = account.create_dynamic_table(f"d{number}", text, refresh_mode=RefreshMode.INCREMENTAL)
-        assert table.incremental, (text, table.reason)
-    for statement in ROUNDS:
-        account.execute(statement)
-        view_rows(account, "e")
-        for number, text in enumerate(TEXTS):
-            assert account.refresh(f"d{number}")[-1].action is Action.INCREMENTAL
-            held = account.read(f"d{number}")
-            due = held.sparkSession.sql(text)
-            assert Counter(map(repr, held.collect())) == Counter(map(repr, due.collect())), (statement, text)
+    create_maintained(account, TEXTS)
+    assert_maintained(account, TEXTS, "e", [[statement] for statement in ROUNDS])
