@@ -10,7 +10,7 @@ How the reads of one transaction are matched that shows what no write explains i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise, permutations
@@ -316,20 +316,22 @@ def sessions(history: Matched) -> list[Pair]:
     return pairs
 
 
-def seen(history: Matched, level: Client, *, in_sessions: bool = True) -> dict[tuple[int, int], set[int]]:
+def seen(history: Matched, level: Client, order: Collection[Pair]) -> dict[tuple[int, int], set[int]]:
     """Returns by transaction and place of a read the transactions that count as seen by then.
 
+    `order`: the pairs of transactions whose order is kept: those of sessions, and maybe of real time.
+
     Read committed: those from which it has read so far. Read atomic: all from which it reads, and those
-    before it in its session. Causal: all that happened before it, by sessions and reads.
+    before it in the order. Causal: all that happened before it, by the order and reads.
     """
     sources: dict[int, list[tuple[int, int]]] = {}
     for read in history.reads:
         if read.writer in history.taken:
             sources.setdefault(read.reader, []).append((read.place, read.writer))
     graph = nx.DiGraph((writer, reader) for reader, of in sources.items() for _, writer in of)
-    order = nx.DiGraph(sessions(history)) if in_sessions else nx.DiGraph()
-    graph.add_edges_from(order.edges)
-    for each in (graph, order):
+    graph.add_edges_from(order)
+    kept = nx.DiGraph(order)
+    for each in (graph, kept):
         each.add_nodes_from(history.taken)
     seen_by_read: dict[tuple[int, int], set[int]] = {}
     for read in history.reads:
@@ -338,16 +340,16 @@ def seen(history: Matched, level: Client, *, in_sessions: bool = True) -> dict[t
             case Client.READ_COMMITTED:
                 before = {writer for place, writer in of if place <= read.place}
             case Client.READ_ATOMIC:
-                before = {writer for _, writer in of} | nx.ancestors(order, read.reader)
+                before = {writer for _, writer in of} | nx.ancestors(kept, read.reader)
             case _:
                 before = nx.ancestors(graph, read.reader)
         seen_by_read[read.reader, read.place] = before - {read.reader}
     return seen_by_read
 
 
-def forced(history: Matched, level: Client, *, in_sessions: bool = True) -> set[Pair]:
+def forced(history: Matched, level: Client, order: Collection[Pair]) -> set[Pair]:
     """Returns pairs (older, newer) of writers of a key: a reader of the newer version had seen the older."""
-    seen_by_read = seen(history, level, in_sessions=in_sessions)
+    seen_by_read = seen(history, level, order)
     return {
         (older, read.writer)
         for read in history.reads
@@ -357,16 +359,21 @@ def forced(history: Matched, level: Client, *, in_sessions: bool = True) -> set[
     }
 
 
-def holds(history: Matched, version_orders: Orders, level: Client, *, in_sessions: bool = True) -> bool:
+def holds(
+    history: Matched,
+    version_orders: Orders,
+    level: Client,
+    *,
+    in_sessions: bool = True,
+    time: Collection[Pair] = (),
+) -> bool:
     """Tells whether a level up to causal consistency holds: forced edges close no cycle with dependencies.
 
+    `time`: pairs of which the first ended before the second began, where a level keeps real time, too.
     What the user assumes of versions does not count, for the levels are defined without version orders.
     """
-    due, more = (
-        edges(history, replace(version_orders, later={})),
-        forced(history, level, in_sessions=in_sessions),
-    )
-    order = sessions(history) if in_sessions else []
+    order = [*(sessions(history) if in_sessions else []), *time]
+    due, more = edges(history, replace(version_orders, later={})), forced(history, level, order)
     # Nothing comes before what was there before the run.
     early = any(newer == INITIAL for _, newer in more)
     return not early and nx.is_directed_acyclic_graph(nx.DiGraph([*due.ww, *due.wr, *order, *more]))

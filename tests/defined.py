@@ -53,8 +53,9 @@ class Defined(Basis):
         return [Finding("lost update", pair, "") for pair in lost_updates(self.found, self.orders)][:1]
 
     def decide(self, level: Client, order: KeptOrder = KeptOrder.SESSIONS, time: Arcs = NO_ARCS) -> Answer:
-        assert order is not KeptOrder.REAL_TIME
-        kept = holds(self.found, self.orders, level, in_sessions=order is KeptOrder.SESSIONS)
+        pairs = [(int(first), int(second)) for first, second in time]
+        in_sessions = order is not KeptOrder.NONE
+        kept = holds(self.found, self.orders, level, in_sessions=in_sessions, time=pairs)
         return Answer(kept, "" if kept else "by definition")
 
     def in_order(self) -> bool:
