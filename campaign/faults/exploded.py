@@ -8,8 +8,7 @@ from functools import partial
 from campaign.faults.fault import Fault, in_row_ids, rule_fault
 from campaign.faults.pieces import among, deletes, ids, inserts, without_id
 from dynamic_tables.differentiate.differentiation import ACT, ID, Differentiation
-from dynamic_tables.differentiate.explode import delta_explode, exploded
-from dynamic_tables.differentiate.linear import id_item, same
+from dynamic_tables.differentiate.linear import delta_explode, exploded, id_item, same
 from dynamic_tables.plan.expressions import Agg
 from dynamic_tables.plan.nodes import ACTION, Aggregate, Explode, Plan, Project, UnionAll, columns
 from workload.outcomes.results import Check

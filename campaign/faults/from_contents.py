@@ -1,4 +1,4 @@
-"""Faults in aggregates that are maintained from the table's own contents (`differentiate.stored_groups`)."""
+"""Faults in what is maintained from the table's own contents (`stored_groups`, `stored_parts`)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,33 @@ from dataclasses import replace
 from functools import partial
 
 from campaign.faults.fault import in_rules, part_fault
-from campaign.faults.pieces import equal, rewritten
+from campaign.faults.pieces import equal, inserts, rewritten, with_nodes
 from dynamic_tables.differentiate.accumulators import ROWS, ZERO, Accumulator, old_of, or_zero
-from dynamic_tables.differentiate.differentiation import At, Differentiation
+from dynamic_tables.differentiate.differentiation import CONTENTS, At, Differentiation
 from dynamic_tables.differentiate.stored_groups import StoredGroups, stored_groups_of
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, replace_columns
+from dynamic_tables.differentiate.stored_parts import OnTop, delta_of_contents
+from dynamic_tables.plan.expressions import (
+    Agg,
+    Col,
+    Expr,
+    Fn,
+    Lit,
+    boolean,
+    conjunction,
+    conjuncts,
+    replace_columns,
+)
 from dynamic_tables.plan.functions import CASE
-from dynamic_tables.plan.nodes import BoundQuery, Plan, children, children_first, rebuilt
+from dynamic_tables.plan.nodes import (
+    BoundQuery,
+    Leaf,
+    Plan,
+    Project,
+    SemiJoin,
+    children,
+    children_first,
+    rebuilt,
+)
 from dynamic_tables.plan.types import BIGINT, BOOLEAN
 from workload.outcomes.results import Check
 
@@ -191,6 +211,32 @@ def of_class(kind: type[StoredGroups]) -> Maintained:
     return faulty
 
 
+def parts_of_new_rows(query: BoundQuery, top: OnTop, d: Differentiation) -> Plan:
+    """A group or partition at the top that a row has left stays as it is stored."""
+
+    def changed(node: Plan) -> Plan:
+        keys = isinstance(node, Project) and all(name.startswith("$KEY") for name, _ in node.items)
+        return replace(node, child=inserts(node.child)) if keys and isinstance(node, Project) else node
+
+    return with_nodes(delta_of_contents(query, top, d), changed)
+
+
+def stored_null_kept(query: BoundQuery, top: OnTop, d: Differentiation) -> Plan:
+    """The stored rows of a group or partition at the top whose key is NULL are not found."""
+
+    def changed(node: Plan) -> Plan:
+        stored = isinstance(node, SemiJoin) and isinstance(node.left, Leaf) and node.left.name == CONTENTS
+        if not stored or not isinstance(node, SemiJoin):
+            return node
+        return replace(node, on=conjunction(map(_equal, conjuncts(node.on))))
+
+    return with_nodes(delta_of_contents(query, top, d), changed)
+
+
+def _equal(condition: Expr) -> Expr:
+    return _by_equality(condition) if isinstance(condition, Fn) else condition
+
+
 _fault = partial(part_fault, area="aggregates", replacing=in_rules)
 _rare = partial(_fault, core=False)
 
@@ -208,6 +254,8 @@ FAULTS = (
     _fault(
         "stored-ties-outlive-best", "stored_groups", of_kind(TiesOutliveTheBest), Check.STATE, Check.EQUALITY
     ),
+    _fault("stored-part-left-stays", "parts", parts_of_new_rows, Check.EQUALITY),
+    _fault("stored-part-of-null-kept", "parts", stored_null_kept, Check.EQUALITY, Check.INVARIANT_3),
     _rare("stored-extremum-replaced-by-any", "stored_groups", of_kind(AnythingReplaces), Check.EQUALITY),
     _rare("stored-sum-stays-with-count", "stored_groups", of_kind(SumStaysWithCount), Check.EQUALITY),
     _rare("stored-ties-overcounted", "stored_groups", of_kind(TiesOvercounted), Check.EQUALITY),

@@ -9,8 +9,9 @@ from functools import cached_property, partial, wraps
 from campaign.faults.fault import rule_fault
 from campaign.faults.pieces import recomputed
 from dynamic_tables.differentiate.differentiation import At, DeltaRule, Differentiation
-from dynamic_tables.differentiate.grouping import affected_keys, distinct, grouped, only_groups
+from dynamic_tables.differentiate.grouping import distinct, grouped
 from dynamic_tables.differentiate.outer_join import both_ends
+from dynamic_tables.plan.affected import affected_keys, only_groups
 from dynamic_tables.plan.expressions import Agg, Expr
 from dynamic_tables.plan.nodes import Aggregate, Distinct, Plan, columns
 

@@ -10,10 +10,11 @@ from campaign.faults.group_pieces import Grouping, at_t1, group_fault, groups_fr
 from campaign.faults.pieces import OUTER, all_of, equal, inserts, joins_in, recomputed, same_value
 from dynamic_tables.differentiate import copies, grouping
 from dynamic_tables.differentiate.differentiation import At, DeltaRule, Differentiation
-from dynamic_tables.differentiate.grouping import affected_keys, distinct, only_groups
+from dynamic_tables.differentiate.grouping import distinct
 from dynamic_tables.differentiate.linear import same
 from dynamic_tables.differentiate.outer_join import both_ends, marked
 from dynamic_tables.differentiate.row_id import ID, concat
+from dynamic_tables.plan.affected import affected_keys, only_groups
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, text
 from dynamic_tables.plan.nodes import (
     DELETE,

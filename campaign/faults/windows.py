@@ -10,11 +10,11 @@ from campaign.faults.fault import in_rules, part_fault, rule_fault
 from campaign.faults.pieces import all_of, among, deletes, equal, ids, inserts, with_nodes, without_id
 from dynamic_tables.differentiate import linear, window_tail
 from dynamic_tables.differentiate.differentiation import At, Differentiation
-from dynamic_tables.differentiate.grouping import affected_keys, only_groups
 from dynamic_tables.differentiate.outer_join import both_ends
 from dynamic_tables.differentiate.window import delta_window, windowed
 from dynamic_tables.differentiate.window_first import AGAIN, GONE, PLACE, STORED, Firsts, delta_of_firsts
 from dynamic_tables.plan import nodes
+from dynamic_tables.plan.affected import affected_keys, only_groups
 from dynamic_tables.plan.expressions import (
     FALSE,
     Agg,

@@ -257,10 +257,14 @@ def _failure(road: str, broken: Broken, world: str) -> Failure:
     return Failure(road=road, check=broken.check, message=broken.message, worlds=broken.worlds, world=world)
 
 
+ON_TOP = ("limit", "window", "distinct", "grouped aggregation", "scalar aggregation")
+"""The operators that may be maintained from the table's own contents at the top of a query."""
+
+
 def registered(rules: Rules) -> Rules:
     """Returns the rules so that operators are maintained by them, not from the table's own contents."""
     # A copy is enough: contents are read only where the entry of an operator is the engine's own object.
-    own = {name: replace(rules.operators[name]) for name in ("limit", "window") if name in rules.operators}
+    own = {name: replace(rules.operators[name]) for name in ON_TOP if name in rules.operators}
     return replace(rules, operators={**rules.operators, **own})
 
 

@@ -8,9 +8,9 @@ window functions (DVS paper, section 5.5.1): a change of one value cannot change
 from __future__ import annotations
 
 from dynamic_tables.differentiate.differentiation import At, Differentiation
-from dynamic_tables.differentiate.grouping import affected_keys, only_groups
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.differentiate.outer_join import both_ends
+from dynamic_tables.plan.affected import affected_keys, only_groups
 from dynamic_tables.plan.expressions import Col, Expr, boolean, conjunction
 from dynamic_tables.plan.nodes import (
     ExceptAll,

@@ -12,9 +12,10 @@ from __future__ import annotations
 from dynamic_tables.differentiate.differentiation import At, Differentiation
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.differentiate.outer_join import both_ends
+from dynamic_tables.plan.affected import affected_keys, only_groups
 from dynamic_tables.plan.branches import Branch
-from dynamic_tables.plan.expressions import Col, Expr, boolean, conjunction
-from dynamic_tables.plan.nodes import Aggregate, Distinct, Plan, Project, SemiJoin, columns
+from dynamic_tables.plan.expressions import Col, Expr
+from dynamic_tables.plan.nodes import Aggregate, Distinct, Plan, Project, columns
 
 
 def state_aggregate(node: Aggregate, at: At, ids: bool, d: Differentiation) -> Plan:
@@ -56,23 +57,6 @@ def delta_scalar_aggregate(node: Aggregate, ids: bool, d: Differentiation) -> Pl
     """
     d.met(Branch.GROUPING_OF_ALL)
     return both_ends(lambda at: state_aggregate(node, at, ids, d))
-
-
-def affected_keys(changes: Plan, keys: list[Expr]) -> Plan:
-    """Returns the distinct keys of changed rows, as `$KEY0`, `$KEY1`, ..."""
-    return Distinct(Project(changes, tuple((f"$KEY{i}", key) for i, key in enumerate(keys))))
-
-
-def only_groups(rows: Plan, keys: list[Expr], affected: Plan) -> Plan:
-    """Returns the rows whose key is among the affected keys."""
-    return SemiJoin(rows, affected, is_affected(keys))
-
-
-def is_affected(keys: list[Expr]) -> Expr:
-    """Returns the condition that keys are equal to `$KEY0`, `$KEY1`, ..."""
-    return conjunction(
-        boolean("is not distinct from", key, Col(f"$KEY{i}", key.type)) for i, key in enumerate(keys)
-    )
 
 
 def state_distinct(node: Distinct, at: At, ids: bool, d: Differentiation) -> Plan:

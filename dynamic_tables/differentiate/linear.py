@@ -1,4 +1,4 @@
-"""Linear operators: scan, constant rows, projection, filter, UNION ALL.
+"""Linear operators: scan, constant rows, projection, filter, UNION ALL, and explode, the elements of arrays.
 
 An operator f is linear if the changes of f(Q) are f applied to the changes of Q (DVS paper, section 5.5):
 each output row follows from one input row. So a refresh reads only changed rows, and a delta rule looks like
@@ -6,6 +6,8 @@ its state rule.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from dynamic_tables.differentiate.differentiation import ACT, ID, At, Differentiation, leaf_name
 from dynamic_tables.plan import nodes
@@ -101,3 +103,29 @@ def delta_union_all(node: nodes.UnionAll, ids: bool, d: Differentiation) -> node
             for number, branch in enumerate(node.branches)
         )
     )
+
+
+def state_explode(node: nodes.Explode, at: At, ids: bool, d: Differentiation) -> nodes.Plan:
+    """Returns the elements at one end of the interval; an id is that of the row and the position.
+
+    The row (1, [7, 7]) with the id x gives (1, 7) with the ids e(x, 0) and e(x, 1); with OUTER the row
+    (2, []) with the id y gives (2, NULL) with the id e(y, NULL).
+    """
+    return exploded(node, d.state(node.child, at, ids), (), ids, d)
+
+
+def delta_explode(node: nodes.Explode, ids: bool, d: Differentiation) -> nodes.Plan:
+    """Returns Delta explode(Q) = explode(Delta Q), pads included.
+
+    Both images of an update are exploded; the elements that are the same at the same position cancel at the
+    root. With OUTER, a row that loses its last element gives a DELETE of this and an INSERT of its pad.
+    """
+    return exploded(node, d.delta(node.child, ids), ((nodes.ACTION, ACT),), ids, d)
+
+
+def exploded(
+    node: nodes.Explode, rows: nodes.Plan, kept: tuple[tuple[str, Expr], ...], ids: bool, d: Differentiation
+) -> nodes.Plan:
+    """Returns the elements of given rows of the child; `kept`: more columns of these rows."""
+    row_id = d.row_ids.element(ID, node.position)
+    return nodes.Project(replace(node, child=rows), (*same(node), *kept, *id_item(ids, row_id)))

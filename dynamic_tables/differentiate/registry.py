@@ -15,7 +15,6 @@ from dynamic_tables.differentiate import (
     apply,
     changes,
     copies,
-    explode,
     grouping,
     inner_join,
     keys,
@@ -24,11 +23,19 @@ from dynamic_tables.differentiate import (
     outer_join,
     passing_time,
     semi_join,
+    stored_parts,
     window,
     window_first,
 )
 from dynamic_tables.differentiate.changes import Columns
-from dynamic_tables.differentiate.differentiation import ACT, ID, At, Differentiation, OperatorRule
+from dynamic_tables.differentiate.differentiation import (
+    ACT,
+    ID,
+    At,
+    Differentiation,
+    OperatorRule,
+    operator_of,
+)
 from dynamic_tables.differentiate.row_id import ROW_IDS, RowIds
 from dynamic_tables.differentiate.stored_groups import StoredGroups, stored_groups_of
 from dynamic_tables.errors import NO_RULE, UnsupportedError
@@ -93,7 +100,7 @@ _RULES = (
      "the child's", "affected partitions: omega@t1 - omega@t0; ties in the order of ids", PARTITIONS),
     ("limit", limit.state_limit, limit.delta_limit,
      "the child's", "first rows@t1 - @t0; equal rows in the order of the other columns, then of ids", WHOLE),
-    ("explode", explode.state_explode, explode.delta_explode,
+    ("explode", linear.state_explode, linear.delta_explode,
      "the row's id and the position; a pad has its own tag", "explode(dQ); also LATERAL VIEW", LINEAR),
     ("distinct", grouping.state_distinct, grouping.delta_distinct,
      "all values", "affected values: distinct@t1 - distinct@t0", WINDOWS),
@@ -150,6 +157,7 @@ class Rules:
     row_ids: RowIds = ROW_IDS
     stored_groups: Callable[[BoundQuery], StoredGroups | None] = stored_groups_of
     firsts: Callable[[BoundQuery, window_first.Firsts, Differentiation], Plan] = window_first.delta_of_firsts
+    parts: Callable[[BoundQuery, stored_parts.OnTop, Differentiation], Plan] = stored_parts.delta_of_contents
     capture: Callable[[str, Columns], Plan] = changes.capture
     keyed: keys.Keyed = keys.keyed
     shared_key: Callable[..., Plan] = keys.shared_key
@@ -249,17 +257,21 @@ def initial_plan(query: BoundQuery, rules: Rules, *, ids: bool) -> Plan:
 def of_contents(query: BoundQuery, rules: Rules) -> Callable[[Differentiation], Plan] | None:
     """Returns what makes the changes of a query from its stored rows; None where that is not possible.
 
-    As in `stored_groups`: such a rule takes the place of the registered one only if nobody replaced that.
+    None also for a grouping that is continued from hidden columns, see `stored_groups`. As there, such a rule
+    takes the place of the registered one only if nobody replaced that.
     """
-    first, partitions = limit.on_top(query.plan), window.on_top(query)
+    first, parts = limit.on_top(query.plan), stored_parts.on_top(query)
     if first is not None and rules.operators.get("limit") is OPERATORS["limit"]:
         return lambda d: limit.delta_of_contents(query, first, d)
-    if partitions is not None and rules.operators.get("window") is OPERATORS["window"]:
-        firsts = window_first.firsts_of(partitions)
-        if firsts is not None:
-            return lambda d: rules.firsts(query, firsts, d)
-        return lambda d: window.delta_of_contents(query, partitions, d)
-    return None
+    if parts is None or stored_groups(query, rules) is not None:
+        return None
+    operator = operator_of(parts.node)
+    if rules.operators.get(operator) is not OPERATORS[operator]:
+        return None
+    firsts = window_first.firsts_of(parts)
+    if firsts is not None:
+        return lambda d: rules.firsts(query, firsts, d)
+    return lambda d: rules.parts(query, parts, d)
 
 
 def change_plan(query: BoundQuery, rules: Rules, *, contents: bool = True) -> Plan:

@@ -30,8 +30,9 @@ from dynamic_tables.differentiate.accumulators import (
     state_columns,
 )
 from dynamic_tables.differentiate.differentiation import CONTENTS, ID, At, Differentiation, operator_of
-from dynamic_tables.differentiate.grouping import group_id, grouped, only_groups
+from dynamic_tables.differentiate.grouping import group_id, grouped
 from dynamic_tables.differentiate.linear import same
+from dynamic_tables.plan.affected import only_groups
 from dynamic_tables.plan.branches import Branch, Met
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, joined, text
 from dynamic_tables.plan.functions import CASE

@@ -15,11 +15,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dynamic_tables.differentiate.differentiation import ACT, ID, Differentiation
-from dynamic_tables.differentiate.grouping import affected_keys, is_affected
 from dynamic_tables.differentiate.linear import same
 from dynamic_tables.differentiate.outer_join import marked
-from dynamic_tables.differentiate.window import OnTop, key_columns, rows_now, shown_rows, stored_rows
+from dynamic_tables.differentiate.stored_parts import (
+    OnTop,
+    affected_parts,
+    key_columns,
+    rows_now,
+    shown_rows,
+    stored_rows,
+)
 from dynamic_tables.differentiate.window_tail import is_stored
+from dynamic_tables.plan.affected import affected_keys, is_affected
 from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.expressions import Col, Expr, Fn, Lit, SortKey, Win, boolean, text
 from dynamic_tables.plan.functions import CASE
@@ -54,6 +61,7 @@ class Firsts:
     """A query for the first row of each partition. `order`: its order, by the outputs that show its keys."""
 
     top: OnTop
+    node: Window
     order: tuple[SortKey, ...]
 
 
@@ -64,6 +72,8 @@ def firsts_of(top: OnTop) -> Firsts | None:
     INSERT is no new row. A filtered table has no such changes.
     """
     node = top.node
+    if not isinstance(node, Window):
+        return None
     ((name, call), *others) = node.calls
     if others or call.function != Fn("row_number", (), call.type) or not is_stored(node.child):
         return None
@@ -73,7 +83,7 @@ def firsts_of(top: OnTop) -> Firsts | None:
     if order is None or len(top.filters) != 1 or not _asks_for_first(top.filters[0], name):
         return None
     keys = (replace(key, expr=Col(each, key.expr.type)) for each, key in zip(order, call.order, strict=True))
-    return Firsts(top, tuple(keys))
+    return Firsts(top, node, tuple(keys))
 
 
 def _asks_for_first(condition: Expr, name: str) -> bool:
@@ -91,7 +101,7 @@ def delta_of_firsts(query: BoundQuery, firsts: Firsts, d: Differentiation) -> Pl
     cancel.
     """
     d.met(Branch.WINDOW_FIRST)
-    rows = ranked(firsts, candidates(query, firsts, d.delta(firsts.top.node.child, True)))
+    rows = ranked(firsts, candidates(query, firsts, d.delta(firsts.node.child, True)))
     first = boolean("=", Col(PLACE, INT), Lit(1, INT))
     stored, gone = Col(STORED, BOOLEAN), Col(GONE, BOOLEAN)
     leaves = boolean("and", stored, boolean("or", gone, boolean("not", first)))
@@ -106,14 +116,14 @@ def delta_of_firsts(query: BoundQuery, firsts: Firsts, d: Differentiation) -> Pl
 def candidates(query: BoundQuery, firsts: Firsts, changes: Plan) -> Plan:
     """Returns the stored rows of affected partitions, and the new rows of `changes` as outputs."""
     top = firsts.top
-    stored = stored_rows(query, top, affected_keys(changes, list(top.node.partition)))
+    stored = stored_rows(query, top, affected_parts(changes, top))
     # By the keys of the partition, too: a row that has gone to another one is gone in this one.
-    old = affected_keys(Filter(changes, boolean("=", ACT, text(DELETE))), [ID, *top.node.partition])
+    old = affected_keys(Filter(changes, boolean("=", ACT, text(DELETE))), [ID, *firsts.node.partition])
     deleted = Project(old, (*same(old), (GONE, Lit(True, BOOLEAN))))
     found = Join(JoinKind.LEFT, stored, deleted, is_affected([ID, *key_columns(top)]))
     new = Filter(changes, boolean("=", ACT, text(INSERT)))
     # Each new row is taken for the first of its partition: its outputs are then those that it would have.
-    numbers = tuple((name, Lit(1, call.type)) for name, call in top.node.calls)
+    numbers = tuple((name, Lit(1, call.type)) for name, call in firsts.node.calls)
     values = tuple(item for item in same(new) if item[0] not in (ACTION, ROW_ID))
     shown = shown_rows(query, Project(new, (*values, *numbers, (ROW_ID, ID))))
     is_stored, is_new = (STORED, Lit(True, BOOLEAN)), (STORED, Lit(False, BOOLEAN))

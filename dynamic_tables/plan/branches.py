@@ -67,6 +67,7 @@ class Branch(StrEnum):
     DISTINCT_BELOW = "DISTINCT computed from affected values"
     GROUPING_BELOW = "groups computed from affected groups"
     GROUPING_OF_ALL = "group of all rows computed anew"
+    GROUPS_STORED = "groups beside the stored rows"
 
     # Groupings that are kept from the table's own contents.
     CONTENTS_GROUPED = "groups kept from contents"

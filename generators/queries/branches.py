@@ -57,6 +57,7 @@ BRANCH_FLOORS: Mapping[str, float] = {
     "DISTINCT computed from affected values": 20,
     "groups computed from affected groups": 60,
     "group of all rows computed anew": 15,
+    "groups beside the stored rows": 60,
     "groups kept from contents": 30,
     "group of all rows kept from contents": 4,
     "DISTINCT kept from contents": 16,

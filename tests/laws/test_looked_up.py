@@ -43,12 +43,14 @@ def rounding_of_spark(text: str, columns: Columns) -> Type | None:
 def filters_above(query: str, few: str = "l@delta", **values: Collection[Scalar]) -> dict[str, str]:
     """The filters that keys of changed rows add, by the leaf below each. `values`: of the columns."""
     plan = change_plan(bind_query(query, {**WORLD, **EVENTS}, rounding_of_spark), RULES)
-    known = stages(plan, [few]).last
-    before = {id(node.predicate) for node in walk(known) if isinstance(node, Filter)}
-    keyed = with_keys(known, [few], lambda _, column: values.get(column))
+    staged = stages(plan, [few])
+    parts = [*(step for _, step in staged.steps), staged.last]
+    before = {id(node.predicate) for part in parts for node in walk(part) if isinstance(node, Filter)}
+    keyed = [with_keys(part, [few], lambda _, column: values.get(column)) for part in parts]
     return {
         leaf.name: render(node, SPARK).text().partition(" WHERE ")[2]
-        for node in walk(keyed)
+        for part in keyed
+        for node in walk(part)
         if isinstance(node, Filter) and id(node.predicate) not in before
         for leaf in walk(node.child)
         if isinstance(leaf, Leaf)

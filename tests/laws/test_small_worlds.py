@@ -14,11 +14,11 @@ from campaign.verify.engine import MARK, Engine, Way, bound_query, capture, lift
 from campaign.verify.running import verify_one
 from campaign.verify.shapes import SHAPES
 from campaign.verify.universe import Universe
-from dynamic_tables.differentiate import window
+from dynamic_tables.differentiate import stored_parts
 from dynamic_tables.differentiate.differentiation import CONTENTS
-from dynamic_tables.differentiate.grouping import only_groups
 from dynamic_tables.differentiate.registry import OPERATORS as RULES_OF_ENGINE, RULES
 from dynamic_tables.differentiate.window_first import firsts_of
+from dynamic_tables.plan.affected import only_groups
 from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.expressions import Expr
 from dynamic_tables.plan.nodes import Leaf, Plan
@@ -227,7 +227,7 @@ def test_an_operator_without_a_rule_is_refused() -> None:
 def test_a_window_that_takes_other_stored_rows_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The stored rows of partitions that are not affected are deleted, too."""
     windows = (each for each in singles(quick=True) if each.outer is Operator.WINDOW)
-    tops = ((each, window.on_top(bound_query(each.query, each.tables, RULES))) for each in windows)
+    tops = ((each, stored_parts.on_top(bound_query(each.query, each.tables, RULES))) for each in windows)
     # First rows are found among the stored ones, and more of these do no harm.
     definition = next(each for each, top in tops if top is not None and firsts_of(top) is None)
     assert verify_one(definition).roads == ("by the rules", "from the contents")
@@ -236,5 +236,5 @@ def test_a_window_that_takes_other_stored_rows_is_refuted(monkeypatch: pytest.Mo
         stored = isinstance(rows, Leaf) and rows.name == CONTENTS
         return rows if stored else only_groups(rows, keys, affected)
 
-    monkeypatch.setattr(window, "only_groups", of_contents_all)
+    monkeypatch.setattr(stored_parts, "only_groups", of_contents_all)
     assert {failure.road for failure in verify_one(definition).failures} == {"from the contents"}

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from random import Random
 
+import duckdb
 import pytest
 
 from campaign.judging.lane import Lane
 from dynamic_tables.differentiate.registry import RULES, change_plan
 from dynamic_tables.explain import declare
+from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.nodes import Join, JoinKind, Leaf, Plan, SemiJoin, walk
 from dynamic_tables.plan.rewrites.stages import MOST_OPERATORS, Stages, stages, written_out
+from dynamic_tables.plan.written.render import render
 from dynamic_tables.reading.bind import bind_query
 from dynamic_tables.store.port import Relation
 from engines.memory.duck_store import DuckRelation, DuckStore
@@ -67,6 +72,102 @@ def test_many_rows_are_reduced_to_those_that_few_rows_match() -> None:
     found = staged("SELECT a, d FROM l LEFT JOIN r ON a = c", "l@delta")
     joins = [node for node in walk(found.last) if isinstance(node, Join) and node.kind is JoinKind.LEFT]
     assert any(isinstance(join.right, SemiJoin) and leaves(join.right.left) == {"r@t1"} for join in joins)
+
+
+GROUPED = "(SELECT c, MAX(d) AS x FROM r GROUP BY c)"
+
+BESIDE_GROUPS = [
+    f"SELECT a, x FROM l JOIN {GROUPED} AS m ON a = c",
+    f"SELECT a, x FROM l JOIN {GROUPED} AS m ON a = c AND b = x",
+    f"SELECT a, x FROM l JOIN {GROUPED} AS m ON a <=> c",
+    f"SELECT a, x FROM l LEFT JOIN {GROUPED} AS m ON a = c",
+    f"SELECT a, x FROM {GROUPED} AS m RIGHT JOIN l ON a = c AND x > b",
+    f"SELECT a FROM l WHERE EXISTS (SELECT 1 FROM {GROUPED} AS m WHERE a = c AND x <> b)",
+    f"SELECT a FROM l WHERE NOT EXISTS (SELECT 1 FROM {GROUPED} AS m WHERE a = c AND x > b)",
+    f"SELECT a, x FROM l JOIN (SELECT c, x FROM {GROUPED} AS g WHERE x > 1) AS m ON a = c",
+    "SELECT a, k FROM l JOIN (SELECT c, d AS k, COUNT(*) AS n FROM r GROUP BY c, d) AS m ON a = c AND b = k",
+    "SELECT a, d FROM l JOIN (SELECT DISTINCT c, d FROM r) AS m ON a = c",
+    "SELECT a, n FROM l JOIN (SELECT c, SUM(d) OVER (PARTITION BY c) AS n FROM r) AS m ON a = c",
+    "SELECT a, n FROM l JOIN (SELECT c, COUNT(*) n FROM (SELECT DISTINCT c, d FROM r) GROUP BY c) ON a = c",
+    f"SELECT a, x FROM l JOIN (SELECT c, x FROM {GROUPED} AS g UNION ALL SELECT e, 0 FROM s) AS m ON a = c",
+    f"SELECT a, x FROM l JOIN (SELECT e, x FROM s JOIN {GROUPED} AS g ON e = c) AS m ON a = e",
+    f"SELECT a, x FROM l JOIN (SELECT e, x FROM s LEFT JOIN {GROUPED} AS g ON e = c) AS m ON a = e",
+    f"SELECT a, x FROM l JOIN (SELECT c, x, e FROM {GROUPED} AS g LEFT JOIN s ON x = e) AS m ON a = c",
+    "SELECT a, n FROM l JOIN (SELECT d, SUM(c) AS n FROM r GROUP BY d) AS m ON a + 1 = d",
+]
+
+
+def ends_of(random: Random, table: str, columns: int) -> Iterator[str]:
+    """The statements that make a table at both ends and its changes, of random rows, NULLs among them."""
+
+    def row() -> tuple[int | None, ...]:
+        return tuple(random.choice([None, 1, 2, 3]) for _ in range(columns))
+
+    before = {f"i{number}": row() for number in range(12)}
+    after = {
+        key: row() if random.random() < 0.3 else old for key, old in before.items() if random.random() < 0.8
+    }
+    after |= {f"n{number}": row() for number in range(2)}
+    names = ", ".join(f"{name} INT" for name in WORLD_COLUMNS[table])
+    for end, rows in (("t0", before), ("t1", after)):
+        yield f'CREATE TABLE "{table}@{end}" ({names}, "$ROW_ID" VARCHAR)'
+        for key, values in rows.items():
+            yield f'INSERT INTO "{table}@{end}" VALUES ({", ".join(map(literal, (*values, key)))})'
+    changes = [
+        f'SELECT * EXCLUDE ("$ROW_ID"), \'{action}\' AS "$ACTION", "$ROW_ID" '
+        f'FROM (FROM "{table}@{first}" EXCEPT FROM "{table}@{second}")'
+        for action, first, second in (("DELETE", "t0", "t1"), ("INSERT", "t1", "t0"))
+    ]
+    yield f'CREATE TABLE "{table}@delta" AS {" UNION ALL ".join(changes)}'
+
+
+WORLD_COLUMNS = {"l": "ab", "r": "cd", "s": "e"}
+
+
+def literal(value: int | str | None) -> str:
+    return "NULL" if value is None else str(value) if isinstance(value, int) else f"'{value}'"
+
+
+WHOLE_GROUPS = [
+    f"SELECT a, e, x FROM l JOIN (SELECT e, c, x FROM s LEFT JOIN {GROUPED} AS g ON e = c) AS m ON a <=> c",
+    f"SELECT a, e, x FROM l JOIN (SELECT e, c, x FROM {GROUPED} AS g RIGHT JOIN s ON e = c) AS m ON a <=> c",
+    "SELECT a, n FROM l JOIN (SELECT d, SUM(c) OVER (PARTITION BY c) AS n FROM r) AS m ON a = d",
+    "SELECT a, c FROM l JOIN (SELECT c, d FROM r ORDER BY c, d LIMIT 4) AS m ON a = d",
+    f"SELECT a, x FROM l JOIN {GROUPED} AS m ON a = x",
+    f"SELECT a, x FROM l JOIN {GROUPED} AS m ON a < c",
+]
+
+
+@pytest.mark.parametrize("query", [*BESIDE_GROUPS, *WHOLE_GROUPS])
+def test_groups_beside_few_rows_are_those_that_these_ask_for(query: str) -> None:
+    plan = change_plan(bind_query(query, WORLD), RULES)
+    made = stages(plan, ["l@delta", "s@delta"])
+    parts = [*made.steps, ("result", made.last)]
+    reduced = [
+        node
+        for _, part in parts
+        for node in walk(part)
+        if isinstance(node, SemiJoin) and "r@t1" in leaves(node.left) and "r@delta" not in leaves(node)
+    ]
+    assert reduced or query in WHOLE_GROUPS
+    random = Random(7)
+    for _ in range(examples(5)):
+        with duckdb.connect(":memory:") as database:
+            for table, names in WORLD_COLUMNS.items():
+                for statement in ends_of(random, table, len(names)):
+                    database.execute(statement)
+            due = database.execute(render(plan, DUCKDB).text()).fetchall()
+            for name, part in parts:
+                text = render(part, DUCKDB).text()
+                database.execute(f'CREATE TABLE "{name}" AS {text}')
+            found = database.execute("FROM result").fetchall()
+        assert Counter(found) == Counter(due)
+
+
+def test_what_a_grouping_makes_of_few_rows_runs_before_the_join_with_many() -> None:
+    found = staged(f"SELECT a, x FROM l JOIN {GROUPED} AS m ON a = c AND b = x", "r@delta")
+    assert any(leaves(step) == {"r@t0", "r@t1", "r@delta"} for _, step in found.steps)
+    assert "r@delta" not in leaves(found.last)
 
 
 def test_without_few_rows_nothing_is_run_first() -> None:

@@ -13,10 +13,12 @@ Three things that Spark does not do by itself:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 from dynamic_tables.plan import nodes
+from dynamic_tables.plan.expressions import Expr
+from dynamic_tables.plan.rewrites.narrowed import narrowed
 
 FEW_ROWS = 10_000
 """A LIMIT up to this number counts as few rows."""
@@ -45,8 +47,13 @@ def stages(plan: nodes.Plan, few: Collection[str], most: int = MOST_OPERATORS) -
     """
     reduced = _Reduction(frozenset(few)).of(plan)
     sizes = _Sizes(frozenset(few))
-    # A shared part that reads few rows only is cheap to compute again, so it is no stage.
-    whole = _cut(reduced, lambda node, _: sizes.few(node) and sizes.reads_many(node), "stage")
+    # A part that reads few rows only is cheap to compute again, so it is no stage.
+    whole = _cut(
+        reduced,
+        lambda node, _: sizes.few(node) and sizes.reads_many(node),
+        "stage",
+        alone={id(side) for side in _groups_beside_many(reduced, sizes)},
+    )
     steps: list[tuple[str, nodes.Plan]] = []
     for name, step in (*whole.steps, ("result", whole.last)):
         # Written out, the changes of ten blocks were millions of operators, and Spark planned for minutes.
@@ -58,11 +65,32 @@ def stages(plan: nodes.Plan, few: Collection[str], most: int = MOST_OPERATORS) -
     return Stages(tuple(steps[:-1]), steps[-1][1])
 
 
-def _cut(plan: nodes.Plan, wanted: Callable[[nodes.Plan, int], bool], name: str) -> Stages:
+def _groups_beside_many(plan: nodes.Plan, sizes: _Sizes) -> Iterator[nodes.Plan]:
+    """Yields the inputs of inner joins that are made of groups and have few rows, beside many.
+
+    Spark expects many rows of a grouping, and so it reads and shuffles all of the other side. As rows of a
+    stage, their keys become a filter of it (`looked_up`).
+    """
+    for node in nodes.walk(plan):
+        if isinstance(node, nodes.Join) and node.kind is nodes.JoinKind.INNER:
+            for few, many in ((node.left, node.right), (node.right, node.left)):
+                grouped = any(isinstance(part, nodes.Aggregate | nodes.Distinct) for part in nodes.walk(few))
+                if grouped and sizes.few(few) and not sizes.few(many):
+                    yield few
+
+
+def _cut(
+    plan: nodes.Plan,
+    wanted: Callable[[nodes.Plan, int], bool],
+    name: str,
+    *,
+    alone: Collection[int] = (),
+) -> Stages:
     """Returns a plan whose shared parts become stages where `wanted` says so.
 
     `wanted`: (part, number of its operators as Spark would see them) -> whether it becomes a stage. A stage
-    that is cut out counts as one operator, a leaf, in the parts above it.
+    that is cut out counts as one operator, a leaf, in the parts above it. `alone`: the identities of parts
+    that count as shared.
     """
     uses: Counter[int] = Counter()
     for node in nodes.walk(plan):
@@ -73,7 +101,7 @@ def _cut(plan: nodes.Plan, wanted: Callable[[nodes.Plan, int], bool], name: str)
     for node in nodes.children_first(plan):
         part = nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node)))
         written[id(node)] = 1 + sum(written[id(child)] for child in nodes.children(node))
-        if uses[id(node)] > 1 and wanted(node, written[id(node)]):
+        if (uses[id(node)] > 1 or id(node) in alone) and wanted(node, written[id(node)]):
             steps.append((f"{name} {len(steps)}", part))
             part = nodes.Leaf(steps[-1][0], tuple((column.name, column) for column in nodes.columns(node)))
             written[id(node)] = 1
@@ -144,7 +172,10 @@ class _Sizes:
 
 @dataclass(slots=True)
 class _Reduction:
-    """Reduces the side with many rows of an outer, semi or anti join to the rows that the few rows match."""
+    """Reduces the side with many rows of a join to the rows that the few rows match.
+
+    Of an inner join, which Spark reduces by itself, only groups are reduced: Spark makes all of them first.
+    """
 
     leaves: frozenset[str]
 
@@ -161,15 +192,27 @@ class _Reduction:
     def _reduced(self, plan: nodes.Plan, sizes: _Sizes) -> nodes.Plan:
         """Returns a node with its side of many rows reduced, if it is a join of few rows with many."""
         match plan:
+            case nodes.Join(nodes.JoinKind.INNER, left, right, on) if on:
+                return nodes.rebuilt(plan, (_of(left, right, on, sizes), _of(right, left, on, sizes)))
             case nodes.Join(nodes.JoinKind.LEFT, left, right, on) if (
                 on and sizes.few(left) and not sizes.few(right)
             ):
-                return nodes.Join(nodes.JoinKind.LEFT, left, nodes.SemiJoin(right, left, on), on)
+                reduced = nodes.SemiJoin(narrowed(right, left, on), left, on)
+                return nodes.Join(nodes.JoinKind.LEFT, left, reduced, on)
             case nodes.Join(nodes.JoinKind.RIGHT, left, right, on) if (
                 on and sizes.few(right) and not sizes.few(left)
             ):
-                return nodes.Join(nodes.JoinKind.RIGHT, nodes.SemiJoin(left, right, on), right, on)
+                reduced = nodes.SemiJoin(narrowed(left, right, on), right, on)
+                return nodes.Join(nodes.JoinKind.RIGHT, reduced, right, on)
             case nodes.SemiJoin(left, right, on, anti) if sizes.few(left) and not sizes.few(right):
-                return nodes.SemiJoin(left, nodes.SemiJoin(right, left, on), on, anti)
+                reduced = nodes.SemiJoin(narrowed(right, left, on), left, on)
+                return nodes.SemiJoin(left, reduced, on, anti)
+            case nodes.SemiJoin(left, right, on, False):
+                return nodes.rebuilt(plan, (_of(left, right, on, sizes), right))
             case _:
                 return plan
+
+
+def _of(many: nodes.Plan, few: nodes.Plan, on: Expr, sizes: _Sizes) -> nodes.Plan:
+    """Returns an input of a join, its groups reduced by the keys of the other input if that has few rows."""
+    return narrowed(many, few, on) if sizes.few(few) and not sizes.few(many) else many

@@ -85,6 +85,10 @@ TAIL, EXTREME = Branch.WINDOW_TAIL, Branch.RUNNING_EXTREME
             "SELECT b, SUM(a) AS x, MAX(a) AS y FROM r GROUP BY b",
             {Branch.CONTENTS_GROUPED, Branch.KEPT_SUM, Branch.KEPT_EXTREME},
         ),
+        ("SELECT b, COUNT(DISTINCT a) AS n FROM r GROUP BY b", {Branch.GROUPS_STORED}),
+        ("SELECT COUNT(DISTINCT a) AS n FROM r", {Branch.GROUPS_STORED}),
+        ("SELECT UPPER(b) AS c, COUNT(DISTINCT a) AS n FROM r GROUP BY b", {Branch.GROUPING_BELOW}),
+        ("SELECT b, SUM(a) AS x FROM r GROUP BY b HAVING COUNT(*) > 1", {Branch.GROUPS_STORED}),
         (
             "SELECT COUNT(*) AS n FROM (SELECT DISTINCT a FROM r) d",
             {Branch.CONTENTS_OF_ALL, Branch.DISTINCT_BELOW},
