@@ -18,19 +18,7 @@ from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
 from dynamic_tables.plan.functions import CASE, CAST
 from dynamic_tables.plan.nodes import INSERT
-from dynamic_tables.plan.types import (
-    BIGINT,
-    DOUBLE,
-    FLOATING,
-    INT,
-    INTEGRAL,
-    MAX_PRECISION,
-    SMALLINT,
-    TINYINT,
-    Columns,
-    Kind,
-    Type,
-)
+from dynamic_tables.plan.types import BIGINT, DOUBLE, FLOATING, INTEGRAL, MAX_PRECISION, Columns, Kind, Type
 
 STATE = "$STATE_"
 OLD = "$OLD_"
@@ -103,9 +91,14 @@ class Accumulator:
     @property
     def result(self) -> Col:
         """The hidden column with the sum, or with the least or greatest value."""
-        # An average of integers is the quotient of two whole numbers.
-        type_ = BIGINT if self.agg.name == "AVG" else self.agg.type
+        # An average of integers is the quotient of two whole numbers; a sum of BIGINTs may be no BIGINT.
+        whole = wider(WIDE) if self._averages_bigints else BIGINT
+        type_ = whole if self.agg.name == "AVG" else self.agg.type
         return Col(f"{STATE}{self.number}_{self.agg.name.lower()}", type_)
+
+    @property
+    def _averages_bigints(self) -> bool:
+        return self.agg.name == "AVG" and self.agg.arg is not None and self.agg.arg.type == BIGINT
 
     @property
     def ties(self) -> Col:
@@ -127,7 +120,10 @@ class Accumulator:
 
     def of_whole(self) -> tuple[tuple[str, Agg], ...]:
         """Returns the aggregates that give the hidden columns, except `ties`, from all rows of a group."""
-        total = Agg("SUM" if self.has_sum else self.agg.name, self.agg.arg, False, self.result.type)
+        added = self.agg.arg
+        if added is not None and self._averages_bigints:
+            added = Fn(CAST, (added,), WIDE)
+        total = Agg("SUM" if self.has_sum else self.agg.name, added, False, self.result.type)
         known = {self.count: Agg("COUNT", self.agg.arg, False, BIGINT), self.result: total}
         return tuple((column.name, known[column]) for column in self.state if column in known)
 
@@ -255,7 +251,8 @@ class Accumulator:
         if self.agg.name == "COUNT":
             return Col(ROWS, BIGINT) if self.agg.arg is None else self.count
         if self.agg.name == "AVG":
-            quotient = Fn("/", (self.result, self.count), DOUBLE)
+            sum_ = Fn(CAST, (self.result,), DOUBLE) if self._averages_bigints else self.result
+            quotient = Fn("/", (sum_, self.count), DOUBLE)
             none = boolean("is null", self.result)
             return Fn(CASE, (none, Lit(None, DOUBLE), quotient), DOUBLE)
         return self.result
@@ -323,9 +320,9 @@ def accumulator(number: int, name: str, agg: Agg) -> Accumulator | None:
             kind = agg.arg.type.kind
             maintained = kind in INTEGRAL or (kind is Kind.DECIMAL and agg.arg.type.precision <= WIDEST)
         case "AVG":
-            # Spark and DuckDB average integers as doubles. That is exact for sums below 2**53, so for
-            # 4 million times any INT (2**31 * 2**22), but not for BIGINT.
-            maintained = agg.arg is not None and agg.arg.type in (TINYINT, SMALLINT, INT)
+            # By the exact sum, as `dialects.spark` computes it: Spark adds doubles, which lose digits beyond
+            # 2**53, in another way for each order of the rows.
+            maintained = agg.arg is not None and agg.arg.type.kind in INTEGRAL
         case "MIN" | "MAX":
             # Of -0.0 and 0.0 each engine shows the one that it met first, and a refresh meets other rows
             # first than a full computation.
