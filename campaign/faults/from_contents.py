@@ -7,22 +7,12 @@ from dataclasses import replace
 from functools import partial
 
 from campaign.faults.fault import in_rules, part_fault
-from campaign.faults.pieces import equal, inserts, rewritten, with_nodes
+from campaign.faults.pieces import changed_calls, equal, inserts, rewritten, with_nodes
 from dynamic_tables.differentiate.accumulators import ROWS, ZERO, Accumulator, old_of, or_zero
 from dynamic_tables.differentiate.differentiation import CONTENTS, At, Differentiation
 from dynamic_tables.differentiate.stored_groups import StoredGroups, stored_groups_of
 from dynamic_tables.differentiate.stored_parts import OnTop, delta_of_contents
-from dynamic_tables.plan.expressions import (
-    Agg,
-    Col,
-    Expr,
-    Fn,
-    Lit,
-    boolean,
-    conjunction,
-    conjuncts,
-    replace_columns,
-)
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, replace_columns
 from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.nodes import (
     BoundQuery,
@@ -225,16 +215,30 @@ def stored_null_kept(query: BoundQuery, top: OnTop, d: Differentiation) -> Plan:
     """The stored rows of a group or partition at the top whose key is NULL are not found."""
 
     def changed(node: Plan) -> Plan:
-        stored = isinstance(node, SemiJoin) and isinstance(node.left, Leaf) and node.left.name == CONTENTS
-        if not stored or not isinstance(node, SemiJoin):
+        if not isinstance(node, SemiJoin) or not _is_stored(node.left):
             return node
-        return replace(node, on=conjunction(map(_equal, conjuncts(node.on))))
+        return replace(node, on=changed_calls(node.on, _by_equality))
 
     return with_nodes(delta_of_contents(query, top, d), changed)
 
 
-def _equal(condition: Expr) -> Expr:
-    return _by_equality(condition) if isinstance(condition, Fn) else condition
+def stored_tail_begins_late(query: BoundQuery, top: OnTop, d: Differentiation) -> Plan:
+    """The stored rows that are equal in the order to the first changed row are not found."""
+    strictly = {">=": ">", "<=": "<"}
+
+    def changed(node: Plan) -> Plan:
+        if not isinstance(node, SemiJoin) or not _is_stored(node.left):
+            return node
+        return SemiJoin(node.left, node.right, changed_calls(node.on, strict), node.anti)
+
+    def strict(call: Fn) -> Expr:
+        return replace(call, name=strictly.get(call.name, call.name))
+
+    return with_nodes(delta_of_contents(query, top, d), changed)
+
+
+def _is_stored(plan: Plan) -> bool:
+    return isinstance(plan, Leaf) and plan.name == CONTENTS
 
 
 _fault = partial(part_fault, area="aggregates", replacing=in_rules)
@@ -256,6 +260,7 @@ FAULTS = (
     ),
     _fault("stored-part-left-stays", "parts", parts_of_new_rows, Check.EQUALITY),
     _fault("stored-part-of-null-kept", "parts", stored_null_kept, Check.EQUALITY, Check.INVARIANT_3),
+    _fault("stored-tail-begins-late", "parts", stored_tail_begins_late, Check.EQUALITY, Check.INVARIANT_3),
     _rare("stored-extremum-replaced-by-any", "stored_groups", of_kind(AnythingReplaces), Check.EQUALITY),
     _rare("stored-sum-stays-with-count", "stored_groups", of_kind(SumStaysWithCount), Check.EQUALITY),
     _rare("stored-ties-overcounted", "stored_groups", of_kind(TiesOvercounted), Check.EQUALITY),

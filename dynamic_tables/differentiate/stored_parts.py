@@ -19,10 +19,17 @@ from dynamic_tables.differentiate.grouping import distinct, grouped
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.differentiate.outer_join import marked
 from dynamic_tables.differentiate.window import windowed
-from dynamic_tables.differentiate.window_tail import looks_back
+from dynamic_tables.differentiate.window_tail import (
+    before_tails,
+    branches_of,
+    looks_back,
+    starts_of,
+    stored_tails,
+    tails,
+)
 from dynamic_tables.plan.affected import affected_keys, only_groups
 from dynamic_tables.plan.branches import Branch
-from dynamic_tables.plan.expressions import Col, Expr, replace_columns
+from dynamic_tables.plan.expressions import Col, Expr, SortKey, replace_columns
 from dynamic_tables.plan.nodes import (
     DELETE,
     INSERT,
@@ -67,8 +74,7 @@ def on_top(query: BoundQuery) -> OnTop | None:
     """Returns the groups or partitions at the top of a query whose outputs show their keys; else None.
 
     None also where the current time stands above them: as time passes, it changes rows of parts in which no
-    row has changed. And where window functions only look back and no filter, such as QUALIFY, drops rows:
-    tails are less to read than whole partitions.
+    row has changed. And where all rows are one partition, unless its functions only look back.
     """
     shown: dict[str, Expr] = dict(query.outputs)
     filters: list[Expr] = []
@@ -85,11 +91,31 @@ def on_top(query: BoundQuery) -> OnTop | None:
         plan = plan.child
     if not isinstance(plan, Parts):
         return None
-    if isinstance(plan, Window) and (not plan.partition or (looks_back(plan) and not filters)):
-        return None
     top = OnTop(plan, shown, tuple(filters), ())
     keys = top.showing(_shown_keys(plan))
-    return None if keys is None else replace(top, keys=keys)
+    if keys is None or (isinstance(plan, Window) and not _is_known(top, plan)):
+        return None
+    return replace(top, keys=keys)
+
+
+def _is_known(top: OnTop, node: Window) -> bool:
+    """Tells whether the stored rows of a window can be found: those of partitions, or those of tails."""
+    if _by_tails(top, node):
+        return top.showing([_order(node).expr]) is not None
+    return bool(node.partition)
+
+
+def _by_tails(top: OnTop, node: Window) -> bool:
+    """Tells whether tails are computed, which are less to read than whole partitions.
+
+    If a filter such as QUALIFY drops rows, few rows of whole partitions are stored, which is less still.
+    """
+    return looks_back(node) and not top.filters
+
+
+def _order(node: Window) -> SortKey:
+    """Returns the first key of the order of window functions, which decides where tails begin."""
+    return node.calls[0][1].order[0]
 
 
 def _over(items: Mapping[str, Expr], expr: Expr) -> Expr:
@@ -126,17 +152,35 @@ def delta_of_contents(query: BoundQuery, top: OnTop, d: Differentiation) -> Plan
     The rows of the sources at t0 are not read, and a HAVING or QUALIFY that keeps few rows leaves few stored
     ones to read. A grouping without keys has one part, which every change affects.
     """
+    if isinstance(top.node, Window) and _by_tails(top, top.node):
+        return _delta_of_tails(query, top, top.node, d)
     d.met(Branch.WINDOW_STORED if isinstance(top.node, Window) else Branch.GROUPS_STORED)
     parts = affected_parts(d.delta(top.node.child, False), top)
     stored, now = stored_rows(query, top, parts), rows_now(query, top, parts, d)
     return UnionAll((marked(stored, DELETE), marked(now, INSERT)))
 
 
+def _delta_of_tails(query: BoundQuery, top: OnTop, node: Window, d: Differentiation) -> Plan:
+    """Returns the stored rows in the tails of affected partitions as DELETE, and those at t1 as INSERT."""
+    for branch in (Branch.TAIL_STORED, *branches_of(node)):
+        d.met(branch)
+    starts, order = starts_of(node, d), _order(node)
+    (shown,) = top.showing([order.expr]) or ()
+    by = replace(order, expr=Col(shown, order.expr.type))
+    stored = stored_tails(_contents(query), key_columns(top), by, starts)
+    now = tails(node, At.T1, True, starts, before_tails(node, starts, d), d, windowed)
+    return UnionAll((marked(stored, DELETE), marked(shown_rows(query, now), INSERT)))
+
+
 def stored_rows(query: BoundQuery, top: OnTop, parts: Plan) -> Plan:
     """Returns the stored rows of some parts. `parts`: their keys."""
-    columns = tuple((name, Col(name, type_)) for name, type_ in query.schema)
-    contents = Leaf(CONTENTS, (*columns, (ROW_ID, ID)))
+    contents = _contents(query)
     return only_groups(contents, key_columns(top), parts) if top.keys else contents
+
+
+def _contents(query: BoundQuery) -> Leaf:
+    columns = tuple((name, Col(name, type_)) for name, type_ in query.schema)
+    return Leaf(CONTENTS, (*columns, (ROW_ID, ID)))
 
 
 def key_columns(top: OnTop) -> list[Expr]:

@@ -12,13 +12,14 @@ tail. It is one comparison, which `plan.rewrites.looked_up` can turn into a filt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from dynamic_tables.differentiate.differentiation import At, Differentiation
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.differentiate.outer_join import both_ends
 from dynamic_tables.plan import nodes
+from dynamic_tables.plan.affected import is_affected
 from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, SortKey, Win, boolean, conjunction
 from dynamic_tables.plan.functions import CASE, CAST
@@ -99,17 +100,25 @@ def delta_of_tails(node: nodes.Window, ids: bool, d: Differentiation, windowed: 
         d.met(branch)
     starts = starts_of(node, d)
     # Before the first changed row both ends have the same rows, so one aggregate serves both.
-    before = _before(node, d.state(node.child, At.T1, False), starts)
-    shown = same(node)
+    before = before_tails(node, starts, d)
+    return both_ends(lambda at: tails(node, at, ids, starts, before, d, windowed))
 
-    def tail(at: At) -> nodes.Plan:
-        rows = cut(node, d.state(node.child, at, True), starts)
-        fresh = windowed(replace(node, calls=tuple((_of_tail(n), c) for n, c in node.calls)), rows, True)
-        continued = {name: _continued(name, call) for name, call in node.calls}
-        items = tuple((name, continued.get(name, value)) for name, value in shown)
-        return nodes.Project(_beside(node, fresh, before), items + id_item(ids))
 
-    return both_ends(tail)
+def tails(
+    node: nodes.Window,
+    at: At,
+    ids: bool,
+    starts: nodes.Plan,
+    before: nodes.Plan,
+    d: Differentiation,
+    windowed: Windowed,
+) -> nodes.Plan:
+    """Returns the tails at one end of the interval, continued from `before`, with ids if `ids`."""
+    rows = cut(node, d.state(node.child, at, True), starts)
+    fresh = windowed(replace(node, calls=tuple((_of_tail(n), c) for n, c in node.calls)), rows, True)
+    continued = {name: _continued(name, call) for name, call in node.calls}
+    items = tuple((name, continued.get(name, value)) for name, value in same(node))
+    return nodes.Project(_beside(node, fresh, before), items + id_item(ids))
 
 
 def branches_of(node: nodes.Window) -> Iterator[Branch]:
@@ -146,17 +155,22 @@ def starts_of(node: nodes.Window, d: Differentiation) -> nodes.Plan:
 
 def cut(node: nodes.Window, rows: nodes.Plan, starts: nodes.Plan, *, anti: bool = False) -> nodes.Plan:
     """Returns the rows of affected partitions that are in the tail; with `anti`, those before the tail."""
-    tail = boolean("is true", _in_tail(node.calls[0][1].order[0]))
-    return nodes.SemiJoin(
-        rows, starts, conjunction((*_same_keys(node), boolean("not", tail) if anti else tail))
-    )
+    order = node.calls[0][1].order[0]
+    return nodes.SemiJoin(rows, starts, _cut(node.partition, order, anti=anti))
 
 
-def _same_keys(node: nodes.Window) -> tuple[Expr, ...]:
-    return tuple(
-        boolean("is not distinct from", key, Col(f"$KEY{i}", key.type))
-        for i, key in enumerate(node.partition)
-    )
+def stored_tails(
+    contents: nodes.Plan, keys: Sequence[Expr], order: SortKey, starts: nodes.Plan
+) -> nodes.Plan:
+    """Returns the stored rows in a tail. `keys`, `order`: the columns that show those of the window."""
+    return nodes.SemiJoin(contents, starts, _cut(keys, order, anti=False))
+
+
+def _cut(keys: Sequence[Expr], order: SortKey, *, anti: bool) -> Expr:
+    """Returns the condition that a row is in the tail that `starts_of` has for its partition."""
+    tail = boolean("is true", _in_tail(order))
+    where = boolean("not", tail) if anti else tail
+    return conjunction((is_affected(keys), where)) if keys else where
 
 
 def _in_tail(order: SortKey) -> Expr:
@@ -177,8 +191,9 @@ def _of_before(name: str) -> str:
     return f"$BEFORE_{name}"
 
 
-def _before(node: nodes.Window, rows: nodes.Plan, starts: nodes.Plan) -> nodes.Plan:
+def before_tails(node: nodes.Window, starts: nodes.Plan, d: Differentiation) -> nodes.Plan:
     """Returns the aggregates over the rows before the tail, one row for each partition that has such rows."""
+    rows = d.state(node.child, At.T1, False)
     aggregates = tuple((_of_before(name), _aggregate(call)) for name, call in node.calls)
     keys = tuple((f"$BEFORE{i}", key) for i, key in enumerate(node.partition))
     return nodes.Aggregate(cut(node, rows, starts, anti=True), keys, aggregates)

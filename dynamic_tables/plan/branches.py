@@ -54,6 +54,7 @@ class Branch(StrEnum):
     WINDOW_TAIL = "window over tails"
     WINDOW_TAIL_OF_ALL = "window over the tail of all rows"
     WINDOW_TAIL_DESCENDING = "window over descending tails"
+    TAIL_STORED = "window tails beside the stored rows"
     RUNNING_COUNT = "running COUNT continued"
     RUNNING_SUM = "running SUM continued"
     RUNNING_DECIMAL = "running SUM of DECIMAL continued"

@@ -44,6 +44,7 @@ BRANCH_FLOORS: Mapping[str, float] = {
     "window over tails": 10,
     "window over the tail of all rows": 3,
     "window over descending tails": 7,
+    "window tails beside the stored rows": 10,
     "running COUNT continued": 3,
     "running SUM continued": 1.5,
     "running SUM of DECIMAL continued": 0.8,

@@ -48,6 +48,7 @@ TAIL, EXTREME = Branch.WINDOW_TAIL, Branch.RUNNING_EXTREME
         (RUNNING.format("MIN(a)", ""), {TAIL, EXTREME}),
         (RUNNING.format("MAX(a)", "DESC"), {TAIL, EXTREME, Branch.WINDOW_TAIL_DESCENDING}),
         (RUNNING.format("SUM(m)", ""), {TAIL, Branch.RUNNING_DECIMAL}),
+        (RUNNING.format("b, MIN(a)", ""), {TAIL, EXTREME, Branch.TAIL_STORED}),
         (RUNNING.format("AVG(a)", ""), {Branch.WINDOW_WHOLE}),
         (RUNNING.format("b, AVG(a)", ""), {Branch.WINDOW_STORED}),
         (
@@ -59,7 +60,14 @@ TAIL, EXTREME = Branch.WINDOW_TAIL, Branch.RUNNING_EXTREME
             {Branch.WINDOW_STORED},
         ),
         ("SELECT a FROM r QUALIFY RANK() OVER (PARTITION BY b ORDER BY a) = 1", {TAIL, Branch.RUNNING_PLACE}),
-        ("SELECT a, RANK() OVER (ORDER BY a) AS v FROM r", {Branch.WINDOW_TAIL_OF_ALL, Branch.RUNNING_PLACE}),
+        (
+            "SELECT a, RANK() OVER (ORDER BY a) AS v FROM r",
+            {Branch.WINDOW_TAIL_OF_ALL, Branch.RUNNING_PLACE, Branch.TAIL_STORED},
+        ),
+        (
+            "SELECT a + 1 AS c, RANK() OVER (ORDER BY a) AS v FROM r",
+            {Branch.WINDOW_TAIL_OF_ALL, Branch.RUNNING_PLACE},
+        ),
         ("SELECT a FROM r ORDER BY a LIMIT 2", {Branch.LIMIT_ON_TOP}),
         (
             "SELECT a, b FROM r ORDER BY a LIMIT 2 OFFSET 1",
