@@ -15,6 +15,7 @@ from dynamic_tables.definition import BaseTable
 from dynamic_tables.plan.types import INT, STRING
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.delta import DeltaStore
+from dynamic_tables.store.names.catalog import BASE_TABLE_PROPERTIES, create_text, to_properties
 from dynamic_tables.store.port import Relation
 from dynamic_tables.store.ticks.base_log import versions
 from tests.depth import examples
@@ -106,10 +107,44 @@ COMMITS = (
 def test_the_net_of_any_interval_is_the_difference_of_its_ends(
     history: History, seed: int, vectors: str
 ) -> None:
-    choices = random.Random(seed)
     if vectors == "false":
         history.run(f"ALTER TABLE {{r}} SET TBLPROPERTIES ('{VECTORS}' = 'false')")
-    first = history.newest
+    assert_net(history, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seed", "form", "properties"),
+    [
+        pytest.param(3, "USING delta PARTITIONED BY (v)", {}, id="partitions"),
+        pytest.param(
+            *(4, "USING delta", {"delta.columnMapping.mode": "name"}),
+            id="mapped columns",
+            marks=pytest.mark.nightly,
+        ),
+    ],
+)
+def test_files_that_lack_columns_or_their_names_are_read_as_they_were_touched(
+    tmp_path: Path, spark: SparkSession, seed: int, form: str, properties: dict[str, str]
+) -> None:
+    history = History(tmp_path, spark)
+    properties = {**BASE_TABLE_PROPERTIES, **properties, **to_properties(history.table, 1)}
+    text = create_text(history.name, history.table.columns, properties)
+    spark.sql(text.replace("USING delta", form))
+    history.run(
+        "INSERT INTO {r} SELECT CAST(id AS INT), array('a', 'ü /=%\\'', NULL)[CAST(id % 3 AS INT)] "
+        "FROM RANGE(0, 18, 1, 1)"
+    )
+    start = history.newest
+    history.run("DELETE FROM {r} WHERE k = 4", "INSERT INTO {r} VALUES (50, 'n')")
+    assert history.rows_read(start, history.newest) == (1, 1)
+    assert_net(history, seed)
+    history.store.close()
+
+
+def assert_net(history: History, seed: int) -> None:
+    """Commits at random; the net of what they touched is the difference of the ends of each interval."""
+    choices, first = random.Random(seed), history.newest
     for number, text in enumerate(choices.sample(COMMITS, min(examples(3), len(COMMITS)))):
         history.run(text.replace("{n}", str(number)).replace("{old}", str(history.newest - 1)))
     last = history.newest

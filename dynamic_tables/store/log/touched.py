@@ -45,8 +45,9 @@ class TouchedFile:
 def touched_files(log: TableLog, start: int, end: int) -> tuple[TouchedFile, ...] | None:
     """Returns the files that differ between the versions `start` and `end`, with their states at both.
 
-    None where a commit does not name the files that the table has: then only Delta can tell its versions. A
-    file that is removed and comes back (RESTORE) is no change.
+    None where a commit does not name the files that the table has, or of a partitioned table removes one
+    without the values of its partition: then only Delta can tell its versions. A file that is removed and
+    comes back (RESTORE) is no change.
 
     Commits at either end that change no rows (OPTIMIZE, REORG) are left out: their files hold the rows of the
     files that they removed, under the same row ids. Such a commit between others counts. Example: INSERT adds
@@ -59,6 +60,8 @@ def touched_files(log: TableLog, start: int, end: int) -> tuple[TouchedFile, ...
     logged = [commit for version in range(start + 1, end + 1) if (commit := log.commit(version)) is not None]
     if len(logged) != len(commits) or not all(commit.meant for commit in logged):
         # Also where not every commit was polled: then the places below would be those of other commits.
+        return None
+    if log.newest.table.partitions and not all(map(_has_partition_values, commits)):
         return None
     changing = [place for place, commit in enumerate(logged) if commit.changes_rows]
     files: FileStates = {}
@@ -133,6 +136,16 @@ def records(file: AddAction) -> int:
 def live_rows(file: AddAction) -> int:
     """Returns the number of rows of a data file that are not deleted. Raises KeyError: it is not known."""
     return records(file) - int((file.get("deletionVector") or {}).get("cardinality", 0))
+
+
+def _has_partition_values(actions: Sequence[Mapping[str, Mapping[str, Any]]]) -> bool:
+    """Tells whether a commit says of each file that it removes in which partition it is.
+
+    A writer need not, and Delta's own leaves out values that are NULL.
+    """
+    return all(
+        action["remove"].get("partitionValues") is not None for action in actions if "remove" in action
+    )
 
 
 def _changes_data(action: Mapping[str, Mapping[str, Any]]) -> bool:

@@ -2,8 +2,9 @@
 
 There are three ways to read the same rows, the cheapest first: few rows at known positions are read by Arrow
 without Spark; files that the log names are read by Spark through Delta's classes; and where the log does not
-tell the files (cleaned up, partitioned, mapped columns) Delta's own time travel reads the version. Small
-results are kept as literals, because several tables read the same source and the same interval.
+tell the files (cleaned up), Delta's own time travel reads the version. Of a table with partitions or mapped
+columns Delta reads whole versions, too, and Arrow nothing. Small results are kept as literals, as several
+tables read the same source and the same interval.
 """
 
 from __future__ import annotations
@@ -229,7 +230,7 @@ class TableVersions:
     def _files_at(self, table: Stored, version: int, ids: bool) -> Sequence[AddAction] | None:
         """Returns the files of a version; None where only Delta's own time travel can tell them."""
         active = self.folder.active(table.name)
-        if active is None or not _read_alike(active.log, version):
+        if active is None or not _is_plain(active.log) or not _read_alike(active.log, version):
             return None
         files = active.at(version)
         if files is None or any("stats" not in file for file in files):
@@ -260,7 +261,7 @@ class TableVersions:
         """Returns few rows as `touched` does, read without Spark; None where only Spark can read them."""
         ids = not _is_keyed(table)
         files = self.folder.files_of(table.name)
-        if _is_padded(table):
+        if _is_padded(table) or not _is_plain(self.folder.log(table.name)):
             return None
         properties = self.folder.log(table.name).newest.table.properties
         materialized = None
@@ -348,16 +349,22 @@ def _read_alike(log: TableLog, version: int) -> bool:
     """Tells whether files of a version mean the same when they are read as files of the newest version.
 
     Delta's classes read chosen files by the newest schema and protocol, so these must be the same then and
-    now.
+    now. The schema has the stored names of mapped columns, too.
     """
     then, now = log.commit(version), log.newest
     if then is None or then.features is None:
         return False
-    mapped = now.table.properties.get("delta.columnMapping.mode", "none") != "none"
-    # With mapped columns a file has other names for them, and with partitions it lacks some.
-    if mapped or now.table.partitions or then.table.partitions:
-        return False
-    return (then.table.id, then.table.schema, then.features) == (now.table.id, now.table.schema, now.features)
+    ends = [(each.table.id, each.table.schema, each.table.partitions, each.features) for each in (then, now)]
+    return ends[0] == ends[1]
+
+
+def _is_plain(log: TableLog) -> bool:
+    """Tells whether the files of a table hold all its columns, under their own names.
+
+    With mapped columns a file has other names for them, and with partitions it lacks some: Delta reads it.
+    """
+    table = log.newest.table
+    return not table.partitions and table.properties.get("delta.columnMapping.mode", "none") == "none"
 
 
 def _items(table: Stored, ids: bool) -> tuple[str, ...]:

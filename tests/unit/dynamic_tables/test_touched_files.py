@@ -160,6 +160,22 @@ def test_what_a_commit_does_is_the_record_of_the_protocol(
     assert (ActiveFiles(log).at(3) is not None) is meant
 
 
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        pytest.param({"partitionValues": {"p": "1"}}, True, id="a value"),
+        pytest.param({"partitionValues": {}}, True, id="NULL, which is left out"),
+        pytest.param({}, False, id="no values"),
+    ],
+)
+def test_a_partitioned_table_needs_the_partition_of_each_removed_file(
+    tmp_path: Path, values: Mapping[str, object], told: bool
+) -> None:
+    by_p = '{"metaData": {"id": "t", "configuration": {}, "schemaString": "{}", "partitionColumns": ["p"]}}'
+    log = logged(tmp_path, [[by_p, *A_AND_B], [_action("remove", "a", "", True, values)]])
+    assert (touched_files(log, 1, 2) is not None) == told
+
+
 def test_without_its_first_commits_a_log_does_not_tell_the_files(tmp_path: Path) -> None:
     log = logged(tmp_path, [A_AND_B, [add("c")]])
     log.commits = log.commits[1:]
