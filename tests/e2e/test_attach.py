@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import warnings
 from collections.abc import Iterator
@@ -203,6 +204,26 @@ def test_what_lies_under_a_name_may_become_another_table(
     account.execute("INSERT INTO sales VALUES (4, 'x')")
     assert rows(account, "sales") == [(2, "e"), (4, "x")]
     other.store.close()  # type: ignore[attr-defined]
+
+
+def test_a_reserved_name_that_comes_later_fails_until_it_is_gone(
+    account: Account, tmp_path: Path, spark: SparkSession
+) -> None:
+    mapped = TRACKED[:-1] + ", 'delta.columnMapping.mode' = 'name')"
+    sales = f"delta.`{tmp_path}/sales`"
+    spark.sql(f"CREATE TABLE {sales} USING delta {mapped} AS {VALUES}")
+    account.attach("sales", f"{tmp_path}/sales")
+    account.create_dynamic_table("odd", "SELECT k FROM sales WHERE k % 2 = 1")
+    for name in ("_METADATA", "$ROW_ID"):
+        spark.sql(f"ALTER TABLE {sales} ADD COLUMN `{name}` STRING")
+        spark.sql(f"DELETE FROM {sales} WHERE k = 1")
+        with pytest.raises(
+            CorruptTable, match=f"sales: the column name {re.escape(name)} is reserved; rename or drop"
+        ):
+            account.refresh("odd")
+        spark.sql(f"ALTER TABLE {sales} DROP COLUMN `{name}`")
+    assert account.refresh("odd")[0].action is Action.INCREMENTAL
+    assert rows(account, "odd") == [(3,), (5,)]
 
 
 def test_transactions_of_another_account_are_not_taken_for_unfinished_ones(

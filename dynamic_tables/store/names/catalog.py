@@ -93,6 +93,11 @@ def _type_text(item: object) -> str | None:
             return None
 
 
+def is_reserved(column: str) -> bool:
+    """Tells whether a column of a base table cannot have a name, because the engine or Delta uses it."""
+    return column.startswith("$") or column.lower() == "_metadata"
+
+
 def create_text(
     target: str, columns: Columns, properties: Mapping[str, str], *, location: str = "", replace: bool = False
 ) -> str:
@@ -190,8 +195,13 @@ def attached(name: str, place: str, metadata: TableMetadata, key: Sequence[str] 
 
 
 def _with_key(table: BaseTable, key: Sequence[str]) -> BaseTable:
-    """Returns a table with its primary key. Raises CorruptTable: it does not have the columns any more."""
+    """Returns a table with its primary key.
+
+    Raises CorruptTable: it does not have the columns any more, or another writer has given it a reserved one.
+    """
     known = [name for name, _ in table.columns]
+    for name in filter(is_reserved, known):
+        raise CorruptTable(f"{table.name}: the column name {name} is reserved; rename or drop the column")
     gone = [name for name in key if name not in known]
     if gone:
         raise CorruptTable(
@@ -292,6 +302,12 @@ def shown_columns(metadata: TableMetadata) -> tuple[str, ...]:
     Hidden columns have names with a leading $, which no other column may have.
     """
     return tuple(name for name, _ in _schema(metadata) if not name.startswith("$"))
+
+
+def column_names(metadata: TableMetadata) -> tuple[str, ...]:
+    """Returns the names of all columns of a table, hidden ones included, by one of its descriptions."""
+    with decoding("the schema of a table"):
+        return tuple(name for name, _ in _schema(metadata))
 
 
 def _schema(metadata: TableMetadata) -> list[tuple[str, object]]:

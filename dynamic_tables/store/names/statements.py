@@ -21,7 +21,7 @@ from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.types import Type
 from dynamic_tables.reading.text.parse import OUTSIDE, called_names, ensure_inside
 from dynamic_tables.reading.text.spark_text import SparkText
-from dynamic_tables.store.names.catalog import parse_type
+from dynamic_tables.store.names.catalog import is_reserved, parse_type
 
 NAME = r"(?:`(?P<quoted>[A-Za-z]\w*)`|(?P<plain>[A-Za-z]\w*))"
 TO_VERSION = r"TO\s+VERSION\s+AS\s+OF\s+\d+"
@@ -224,7 +224,7 @@ def column_type(name: str, text: str) -> Type:
 
     Raises DefinitionError: for a type that tables may not hold, and for a name that the engine uses itself.
     """
-    if name.startswith("$") or name.lower() == "_metadata":
+    if is_reserved(name):
         raise DefinitionError(
             f"column {name}: names that begin with $, and the name _metadata, are reserved; take another name"
         )

@@ -27,8 +27,10 @@ from dynamic_tables.store.names.catalog import (
     attached,
     attached_key,
     attached_place,
+    column_names,
     create_text,
     from_metadata,
+    is_reserved,
     kind_of,
     order_of,
     pointer_properties,
@@ -311,10 +313,10 @@ class Folder:
         log = TableLog(name, place, files_of(place, self.session), self._metadata_at)
         try:
             log.poll()
+            _ensure_attachable(name, place, log.newest.table)
             table = key(attached(name, place, log.newest.table))
         except CorruptTable as error:
             raise DefinitionError(f"{name} cannot be attached: {error}") from error
-        _ensure_attachable(name, place, table, log.newest.table)
         before(table)
         self._warn_of_zones(table, place, log.newest.table.partitions)
         self._free(name)
@@ -552,15 +554,15 @@ def _text(log: TableLog, version: int) -> str | None:
     return log.files.read(f"{log.log_folder}/{version:020d}.json")
 
 
-def _ensure_attachable(name: str, place: str, table: BaseTable, metadata: TableMetadata) -> None:
+def _ensure_attachable(name: str, place: str, metadata: TableMetadata) -> None:
     """Raises DefinitionError for a table that an account has made for itself, or with reserved columns."""
     if kind_of(metadata) in (VIEW, ATTACHED):
         kind = "a view" if kind_of(metadata) == VIEW else "an attached table"
         raise DefinitionError(f"{name} cannot be attached: {place} is no table, it is {kind} of an account")
-    for column, _ in table.columns:
+    for column in column_names(metadata):
         if column.startswith("$"):
             raise DefinitionError(
                 f"{name} cannot be attached: {place} is a dynamic table of an account, by its column {column}"
             )
-        if column.lower() == "_metadata":
+        if is_reserved(column):
             raise DefinitionError(f"{name} cannot be attached: the column name {column} is reserved")
