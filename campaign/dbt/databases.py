@@ -70,7 +70,10 @@ class DuckDb(Database):
 
     def write(self, source: Written) -> list[str]:
         """Returns the statements of a table with its constraints; keys are kept by the trials themselves."""
-        parts = [f'"{name}" {type_}{" NOT NULL" if never else ""}' for name, type_, never in source.columns]
+        parts = [
+            f"{exp.to_identifier(name, quoted=True).sql('duckdb')} {type_}{' NOT NULL' if never else ''}"
+            for name, type_, never in source.columns
+        ]
         parts += [_check(each) for each in source.checks]
         create = f"CREATE OR REPLACE TABLE {source.relation} ({', '.join(parts)})"
         if not source.rows:
@@ -92,7 +95,7 @@ class Spark(Database):
 
     def write(self, source: Written) -> list[str]:
         """Returns the statement of a view, and queries that fail where a CHECK does not hold."""
-        names = [f"`{name}`" for name, _, _ in source.columns]
+        names = [exp.to_identifier(name, quoted=True).sql("spark") for name, _, _ in source.columns]
         types = [_translated_type(type_) for _, type_, _ in source.columns]
         casts = ", ".join(f"CAST({n} AS {t}) AS {n}" for n, t in zip(names, types, strict=True))
         rows = source.rows or [["NULL"] * len(names)]

@@ -44,8 +44,11 @@ OUTSIDE = re.compile(
 DBT_PACKAGES = ("dbt", "dbt_duckdb", "dbt_spark")
 """The packages of dbt itself, and of its adapters."""
 
-TABLE_IN_SCHEMA = r"\bCREATE\s+(?:OR\s+REPLACE\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?\"?(\w+)\"?\s*\."
-"""The begin of a statement that creates a table in a schema; the group is the schema."""
+TABLE_IN_SCHEMA = (
+    r"\bCREATE\s+(?:OR\s+REPLACE\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?"
+    r"(\"(?:[^\"]|\"\")+\"|\w+)\s*\."
+)
+"""The begin of a statement that creates a table in a schema; the group is the schema as it is written."""
 
 PLANTED = "dvs stops this run here"
 """The error of a run that is stopped on purpose."""
@@ -337,9 +340,11 @@ class Driver:
             ):
                 # Schemas are there already, or made with their tables, whether the script makes them or not.
                 if re.match(r"\s*CREATE\s+SCHEMA\b", statement.query, re.IGNORECASE):
+                    with suppress(duckdb.CatalogException):
+                        connection.execute(statement)
                     continue
                 if schema := re.search(TABLE_IN_SCHEMA, statement.query, re.IGNORECASE):
-                    connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema[1]}"')
+                    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema[1]}")
                 connection.execute(statement)
         else:
             connection = duckdb.connect(request["database"], read_only=True)

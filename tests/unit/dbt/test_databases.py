@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import duckdb
 import pytest
 
 from campaign.dbt.databases import DATABASES, Written, described
+from campaign.dbt.driver import Driver
 from campaign.errors import CampaignError
 
 DUCKDB, SPARK = DATABASES["duckdb"], DATABASES["spark"]
@@ -21,6 +24,33 @@ def test_a_source_on_duckdb_is_a_table_with_its_constraints() -> None:
         assert connection.execute("SELECT count(*), max(name) FROM orders").fetchone() == (2, "it's")
         with pytest.raises(duckdb.ConstraintException):
             connection.execute("INSERT INTO orders VALUES (0, NULL, NULL)")
+
+
+def test_names_may_hold_quotes_spaces_and_dots() -> None:
+    columns = [('a"b', "INTEGER", True), ("größe in cm", "VARCHAR", False)]
+    with duckdb.connect() as connection:
+        for statement in DUCKDB.write(Written('"Order Lines"', columns, [], [("1", "'x'")])):
+            connection.execute(statement)
+        assert connection.execute('SELECT "a""b", "größe in cm" FROM "Order Lines"').fetchone() == (1, "x")
+    (view,) = SPARK.write(Written("t", [("a`b", "INTEGER", True)], [], [("1",)]))
+    assert view.endswith("SELECT CAST(`a``b` AS INT) AS `a``b` FROM VALUES (1) AS t(`a``b`)")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'CREATE TABLE "ERP Raw"."Order" ("Order Id" INTEGER);',
+        'CREATE SCHEMA "ERP Raw"; CREATE OR REPLACE TABLE "ERP Raw" . "Order" ("Order Id" INTEGER)',
+        'CREATE TABLE "ERP Raw"."Order" ("Order Id" INTEGER); CREATE SCHEMA "ERP Raw";',
+        'CREATE SCHEMA "ERP Raw"; USE "ERP Raw"; CREATE TABLE "Order" ("Order Id" INTEGER)',
+    ],
+)
+def test_a_script_may_quote_its_schema(tmp_path: Path, script: str) -> None:
+    """With a statement that makes the schema, before or after its tables, and without one."""
+    (tmp_path / "schema.sql").write_text(script)
+    (table,) = Driver(str, print).tables({"script": str(tmp_path / "schema.sql")})["tables"]
+    assert (table["schema"], table["name"]) == ("ERP Raw", "Order")
+    assert [column["name"] for column in table["columns"]] == ["Order Id"]
 
 
 def test_a_source_on_spark_is_a_view_in_the_words_of_spark() -> None:
