@@ -159,6 +159,7 @@ def reproduce_sh(
     scripts = Environment(loader=PackageLoader("reports"), autoescape=False, undefined=StrictUndefined)
     scripts.filters.update(quoted=shlex.quote, sql=_sql, json=lambda each: json.dumps(each, indent=1))
     lines = ["# " + line for line in story(reproduction)]
+    columns = ", ".join('"' + each.replace('"', '""') + '"' for each in reproduction["compared"]) or "*"
     template = "reproduce_spark.sh.j2" if profile["type"] == "spark" else "reproduce.sh.j2"
     return scripts.get_template(template).render(
         stops=any(run["stop_at"] is not None for run in reproduction["runs"]),
@@ -166,6 +167,7 @@ def reproduce_sh(
         kind=heading(kind),
         story=lines,
         found=reproduction,
+        query=json.dumps(f"SELECT {columns} FROM {reproduction['relation']}"),
         project=project,
         profile=profile,
     )

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import duckdb
 import pytest
 
 from campaign.dbt.answers import CellVerdict, Found, ModelCell, breaks_promise, needs
@@ -232,3 +236,28 @@ def test_pages_show_the_rows_of_a_difference() -> None:
     document_, program = re.findall(r"<<'EOF'\n(.*?)\nEOF\n", on_spark, re.DOTALL)
     assert json.loads(document_) == reproduction
     compile(program, "trial.py", "exec")
+
+
+@pytest.mark.parametrize("compared", [[], ["tags", 'a"b', "total"]])
+def test_a_script_compares_lists_and_names_with_quotes(tmp_path: Path, compared: list[str]) -> None:
+    """The last program of the script, on the databases that its runs would leave."""
+    of = model("by_country", ORDERS.id, CUSTOMERS.id)
+    found = document(searched({ChangeKind.APPENDED_LATE: ModelCell(differs=[late(60)])}, of), "shop", 1)
+    reproduction = found["models"]["by_country"]["changes"]["appended_late"]["reproduction"]
+    assert reproduction is not None
+    script = reproduce_sh("by_country", "late", {**reproduction, "compared": compared}, "shop", PROFILE)
+    program = re.findall(r"<<'EOF'\n(.*?)\nEOF", script, re.DOTALL)[-1]
+    tables = {"some": "[1], 0.1::DOUBLE + 0.2", "other": "[1], 0.3", "more": "[1, 2], 0.3"}
+    for name, values in tables.items():
+        (tmp_path / name).mkdir()
+        with duckdb.connect(str(tmp_path / name / "shop.duckdb")) as database:
+            database.execute('CREATE TABLE by_country (tags INTEGER[], total DOUBLE, "a""b" INTEGER)')
+            database.execute(f"INSERT INTO by_country SELECT {values}::DOUBLE, 1")
+    ran = {}
+    for name in ("other", "more"):
+        files = [str(tmp_path / each / "shop.duckdb") for each in ("some", name)]
+        command = [sys.executable, "-c", program, *files]
+        ran[name] = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran["other"].returncode, ran["other"].stdout) == (0, ""), ran["other"].stderr
+    assert ran["more"].returncode == 1
+    assert "[1, 2]" in ran["more"].stdout
