@@ -168,7 +168,10 @@ class Driver:
         target = str(request.get("dbt_target") or rendered(profile.get("target")) or "default")
         output = (profile.get("outputs") or {}).get(target)
         if not output:
-            raise Refused(f"{file}: the profile {name} has no output {target!r}")
+            others = ", ".join(map(str, profile.get("outputs") or {})) or "none"
+            raise Refused(
+                f"{file}: the profile {name} has no output {target!r}; name one by --target: {others}"
+            )
         output = rendered(output)
         kind = str(output.get("type"))
         if kind not in OUTPUTS:

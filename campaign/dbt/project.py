@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -140,7 +140,33 @@ def read_settings(path: Path | str | None) -> Mapping[str, Any]:
         raise CampaignError(
             f'{path}: {strangers[0]!r} is unknown; write [models.NAME] or [sources."RAW.NAME"]'
         )
+    for kind, each in settings.items():
+        for name, value in each.items() if isinstance(each, dict) else [("", each)]:
+            if not isinstance(value, dict):
+                where = f"[{kind}.{name}]" if name else f"[{kind}.NAME]"
+                raise CampaignError(
+                    f"{path}: {name or kind} = {value!r} is no table; write {where} and lines below it"
+                )
     return settings
+
+
+def declared(meta: object, of_user: Mapping[str, Any], where: str, known: Sequence[str]) -> dict[str, Any]:
+    """Returns what `meta: dvs` and the user's file say of a model or source. Raises CampaignError."""
+    names = " and ".join(f"`{name}`" for name in known)
+    if not isinstance(meta or {}, Mapping):
+        raise CampaignError(f"{where}: `dvs` is {meta!r}; write dvs: {{{known[0]}: ..}}, it knows {names}")
+    found = {**(meta or {}), **of_user}  # type: ignore[dict-item]
+    if strangers := sorted(set(found) - set(known)):
+        raise CampaignError(f"{where}: `dvs` has {strangers[0]!r}; it knows {names}")
+    return found
+
+
+def named_columns(value: object, where: str) -> list[str]:
+    """Returns the names of columns, given as a list or as one name. Raises CampaignError."""
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise CampaignError(f"{where}: {value!r} names no columns; write [id] or [id, line]")
+    return names
 
 
 def read_project(answer: Mapping[str, Any], settings: Mapping[str, Any]) -> Project:
@@ -186,7 +212,9 @@ def read_project(answer: Mapping[str, Any], settings: Mapping[str, Any]) -> Proj
     # An ephemeral model has no table: it is judged in the models that read it.
     selected = tuple(id_ for id_, m in models.items() if id_ in chosen and m.materialized != "ephemeral")
     if not selected:
-        raise CampaignError("the project has no model that is selected; check --select")
+        some = any(model.materialized != "ephemeral" for model in models.values())
+        what = "that is selected; check --select" if some else "or snapshot; check model-paths, and `enabled`"
+        raise CampaignError(f"the project has no model {what}")
     database = DATABASES[answer["profile"]["type"]]
     return Project({}, models, selected, str(answer["dbt"]), ancestors, database)
 
@@ -210,10 +238,8 @@ def read_model(node: Mapping[str, Any], of_user: Mapping[str, Any], unique: str 
     Raises CampaignError: its promises cannot be read.
     """
     config = node["config"]
-    meta = {**(node["meta"].get("dvs") or {}), **of_user}
     where = f"{node['file']}: model {node['name']}"
-    if strangers := sorted(set(meta) - {"promises", "ignore"}):
-        raise CampaignError(f"{where}: `dvs` has {strangers[0]!r}; it knows `promises` and `ignore`")
+    meta = declared(node["meta"].get("dvs"), of_user, where, ("promises", "ignore"))
     key = config.get("unique_key") or ()
     left_out = _left_out(node, config, key)
     if config.get("materialized") == "external" and config.get("location"):
@@ -231,7 +257,7 @@ def read_model(node: Mapping[str, Any], of_user: Mapping[str, Any], unique: str 
         key=tuple(name.strip('"').lower() for name in ([key] if isinstance(key, str) else key)) or tested,
         promises=promised(meta.get("promises", []), where),
         declares="promises" in meta,
-        ignored=frozenset(name.lower() for name in meta.get("ignore", ())),
+        ignored=frozenset(name.lower() for name in named_columns(meta.get("ignore", []), where)),
         left_out=left_out,
         event_time=config.get("event_time"),
         batches=config.get("incremental_strategy") == "microbatch",
@@ -257,7 +283,9 @@ def with_sources(
             found[each["id"]] = (each, table_of(each, tables))
     names = {each["name"] for each in [*answer["sources"], *answer["nodes"]]}
     if strangers := sorted(set(settings.get("sources", {})) - names):
-        raise CampaignError(f"the promises name {strangers[0]!r}, which is no source; write raw.orders")
+        raise CampaignError(
+            f'the promises name {strangers[0]!r}, which is no source; write [sources."raw.orders"]'
+        )
     by_table = {id(table): id_ for id_, (_, table) in found.items()}
     ids = {table["name"].lower(): by_table[id(table)] for _, table in found.values()}
     sources = {
@@ -303,13 +331,15 @@ def read_source(
     # A project may write the names of columns in another case than the database.
     spelled = {column["name"].lower(): column["name"] for column in table["columns"]}
     for test in tests:
-        column = spelled.get(str(test["arguments"].get("column_name")).strip('"').lower())
-        if test["parents"] != [each["id"]] or column is None:
+        said = test["arguments"].get("combination_of_columns") or [test["arguments"].get("column_name")]
+        tested = [spelled.get(str(name).strip('"').lower()) for name in said]
+        named = tuple(name for name in tested if name is not None)
+        if test["parents"] != [each["id"]] or len(named) < len(tested):
             continue
-        if test["name"] == "unique":
-            keys.append((column,))
+        if test["name"] in ("unique", "unique_combination_of_columns"):
+            keys.append(named)
         elif test["name"] == "not_null":
-            required.add(column)
+            required.update(named)
     columns = tuple(
         SourceColumn(column["name"], _type(column["type"]), column["name"] in required)
         for column in table["columns"]
@@ -319,10 +349,12 @@ def read_source(
         for names, other, key in table["foreign"]
         if other.lower() in ids
     )
-    own = {**((each.get("meta") or {}).get("dvs") or {}), **of_user.get(each["name"], {})}
+    where = f"source {each['name']}"
+    said = (each.get("meta") or {}).get("dvs")
+    meta = (each.get("meta") or {}).get("dvs")
+    own = declared(meta, of_user.get(each["name"], {}), where, ("clock", "key"))
     if own.get("key"):
-        named = [own["key"]] if isinstance(own["key"], str) else own["key"]
-        keys.insert(0, tuple(spelled.get(name.lower(), name) for name in named))
+        keys.insert(0, tuple(spelled.get(name.lower(), name) for name in named_columns(own["key"], where)))
     source = Source(
         id=each["id"],
         name=each["name"],

@@ -23,6 +23,7 @@ SHOP = Path(__file__).resolve().parents[3] / "examples" / "dbt_shop"
             "type: snowflake, password: geheim",
             "the target dev is of the type snowflake, which needs a server or a network",
         ),
+        ("profiles.yml", "target: dev", "target: prod", "has no output 'prod'; name one by --target: dev"),
         ("profiles.yml", "{", "[", "profiles.yml cannot be read: "),
     ],
 )
