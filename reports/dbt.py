@@ -46,7 +46,7 @@ def headline(document: DbtDocument) -> str:
     differences = f"{plural(differing, 'difference')} to know of"
     if document["decision"] == "undecided":
         unjudged = [name for name, model in models.items() if kinds_that(model, "undecided")]
-        why = "not all that was asked for was judged" if document["finished"] else "the budget was spent"
+        why = "not all that was asked for was judged" if document["finished"] else "not all trials have run"
         names = f": {', '.join(unjudged)}" if 0 < len(unjudged) <= MODELS_NAMED else ""
         return f"Undecided: {why}{names}{f'; {differences}' if differing else ''} ({shown})"
     if all(model["promises"] is None for model in models.values()):
@@ -145,7 +145,7 @@ def _case(kind: str, cell: DbtCellDocument) -> Case:
         case "not applicable":
             return Case(kind, 0.0, CaseVerdict.SKIPPED, cell["reason"])
         case _:
-            reason = cell["reason"] or "the budget was spent"
+            reason = cell["reason"] or "the run ended before its trials"
             return Case(kind, 0.0, CaseVerdict.ERROR, f"not judged: {reason}")
 
 

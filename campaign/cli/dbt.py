@@ -114,7 +114,7 @@ def command(
     if as_json:
         print_json(result)
     else:
-        _print(result, folders)
+        _print(result, folders, stopped=found.stopped)
     return EXIT_CODES[decision_of(found)]
 
 
@@ -146,9 +146,13 @@ def _write(out: Path, result: DbtDocument, profile: Mapping[str, Any]) -> dict[t
     return {key: str(out / folder) for key, folder in folders.items()}
 
 
-def _print(result: DbtDocument, folders: Mapping[tuple[str, str], str]) -> None:
-    """Prints tables of models by kinds of change, then what each model needs and what is wrong with it."""
+def _print(result: DbtDocument, folders: Mapping[tuple[str, str], str], *, stopped: bool) -> None:
+    """Prints tables of models by kinds of change, then what each model needs and what is wrong with it.
+
+    `stopped`: the search was interrupted.
+    """
     from reports.dbt import cell_text, heading, headline, wrong_lines
+    from reports.figures import plural
 
     models = [*result["models"].items()]
     # A terminal has no room for a column for each kind, as the pages have.
@@ -171,8 +175,11 @@ def _print(result: DbtDocument, folders: Mapping[tuple[str, str], str]) -> None:
                 click.echo(f"    bash {folders[name, kind]}/reproduce.sh")
     for problem in result["problems"]:
         click.echo(f"a trial broke: {problem}")
-    click.echo(f"{headline(result)}; {result['comparisons']} comparisons in {result['seconds']:.0f} s")
-    if result["decision"] == Decision.UNDECIDED.value and not result["finished"]:
+    compared = plural(result["comparisons"], "comparison")
+    click.echo(f"{headline(result)}; {compared} in {result['seconds']:.0f} s")
+    if stopped:
+        click.echo("the run was interrupted: this is what its trials showed until then")
+    elif result["decision"] == Decision.UNDECIDED.value and not result["finished"]:
         click.echo(
             "the budget was spent before all trials had run; give more by --budget, or fewer by --trials"
         )

@@ -11,6 +11,7 @@ import gc
 import json
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -697,7 +698,12 @@ def one_line(error: object) -> str:
 
 
 def main() -> None:
-    """Answers the requests on stdin on stdout; what dbt prints goes to stderr."""
+    """Answers the requests on stdin on stdout; what dbt prints goes to stderr.
+
+    Ctrl-C reaches all processes of a terminal. The harness ends this one, by the end of its input.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     answers: IO[str] = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 

@@ -84,7 +84,7 @@ class DbtResult:
     """The result of a search. `trials`: how many were run; `seconds`: how long it took.
 
     `profile`: of dbt, what a script needs of it. `broken`: trials that could not be run. `finished`: the
-    budget was enough.
+    budget was enough, and nobody `stopped` the search.
     """
 
     facts: ProjectFacts
@@ -96,6 +96,7 @@ class DbtResult:
     seconds: float = 0.0
     broken: list[str] = field(default_factory=list)
     finished: bool = True
+    stopped: bool = False
 
 
 def pairs_of(
@@ -374,8 +375,9 @@ def search(
     """Judges every selected model under every kind of change, and returns the result.
 
     `schema`: a script with CREATE TABLE for the sources; `database`: a file that has them. `settings`: of the
-    user's TOML file. The same seed draws the same trials; where the budget ends the search, how many ran
-    depends on the machine, and a cell without a trial is undecided. Raises CampaignError.
+    user's TOML file. The same seed draws the same trials; where the budget or an interrupt
+    (KeyboardInterrupt) ends the search, how many ran depends on the machine, and a cell without a trial is
+    undecided. Raises CampaignError.
     """
     started = time.monotonic()
     settings = settings or {}
@@ -404,10 +406,12 @@ def search(
                     (id_, kind) for id_, cells in answers.items() for kind in cells if cells[kind].differs
                 ]
                 list(pool.map(lambda runner: state.shrink(runner, todo), runners))
-            except BaseException:
-                # Else Ctrl-C would wait for all trials.
+            except BaseException as error:
+                # Else Ctrl-C would wait for all trials. Those that run now are the last ones.
                 state.stopped = True
-                raise
+                if not isinstance(error, KeyboardInterrupt):
+                    raise
+                state.finished = False
     return DbtResult(
         facts,
         settled(facts, answers, kinds),
@@ -418,4 +422,5 @@ def search(
         time.monotonic() - started,
         state.broken,
         state.finished,
+        state.stopped,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -51,14 +52,19 @@ CREATE TABLE web.tickets (id INTEGER PRIMARY KEY, state VARCHAR, n1 INTEGER, n2 
 """
 
 
-def judged(folder: Path, models: dict[str, str], *words: str, expected: ExitCode) -> DbtDocument:
-    """What `dvs dbt` says of models, by name and text."""
+def written(folder: Path, models: dict[str, str]) -> list[str]:
+    """Writes a project of models, by name and text; returns the words of the command that judges it."""
     (folder / "models").mkdir(parents=True)
     files = {"dbt_project.yml": PROJECT, "profiles.yml": PROFILE, "models/sources.yml": SOURCES}
     files |= {"schema.sql": SCHEMA} | {f"models/{name}.sql": text for name, text in models.items()}
     for name, text in files.items():
         (folder / name).write_text(text)
-    command = ["dbt", str(folder), "--dbt-python", str(PYTHON), "--schema", str(folder / "schema.sql")]
+    return ["dbt", str(folder), "--dbt-python", str(PYTHON), "--schema", str(folder / "schema.sql")]
+
+
+def judged(folder: Path, models: dict[str, str], *words: str, expected: ExitCode) -> DbtDocument:
+    """What `dvs dbt` says of models, by name and text."""
+    command = written(folder, models)
     done = CliRunner().invoke(main, [*command, "--out", str(folder / "out"), "--json", *words])
     assert done.exit_code == expected, done.output
     found: DbtDocument = json.loads(done.stdout)
@@ -154,6 +160,32 @@ def test_values_of_a_file_are_hidden_unless_they_are_asked_for(
         files = [file.read_text() for file in (folder / "out").rglob("*.*")]
         assert any("geheim" in text for text in (json.dumps(found), *files)) is shown
         assert any("hidden" in text for text in files) is not shown
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_search_says_what_it_saw(tmp_path: Path, sent: signal.Signals) -> None:
+    """As Ctrl-C and `timeout` send it, to all processes: no trial breaks, and nothing is called wrong."""
+    named = "{{ config(materialized='incremental', unique_key='id') }} select id, page from web.visits"
+    command = [*written(tmp_path, {"named": named}), "--trials", "500", *kinds("appended", "updated")]
+    run = subprocess.Popen(
+        [sys.executable, "-c", "from campaign.cli import main; main()", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A shell that starts the tests in the background lets every process below it ignore SIGINT.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert run.stderr is not None
+    for line in run.stderr:
+        if "comparing" in line and "999" not in line:
+            break
+    os.killpg(run.pid, sent)
+    stdout, stderr = run.communicate(timeout=120)
+    assert run.returncode == ExitCode.UNKNOWN, stderr
+    assert "the run was interrupted: this is what its trials showed until then" in stdout
+    assert "a trial broke" not in stdout
+    assert "named needs nothing" in stdout
 
 
 def test_a_marked_test_fails_with_the_rows_of_a_broken_promise() -> None:
