@@ -108,9 +108,8 @@ def needs(model: Model, cells: Mapping[ChangeKind, ModelCell]) -> str:
         reason = next((cell.reason for cell in cells.values() if cell.reason), "no change could be judged")
         return f"Nothing can be said of {model.name}: {reason}."
     if not wrong:
-        return (
-            f"{model.name} needs nothing: it was equal to its full refresh after every change that was tried."
-        )
+        law = "had one row for each version" if model.is_snapshot else "was equal to its full refresh"
+        return f"{model.name} needs nothing: it {law} after every change that was tried."
     if error := run_error(cells):
         return f"Nothing can be said of {model.name}: its incremental runs fail: {error}"
     if ChangeKind.APPENDED in wrong:

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -162,6 +163,8 @@ def test_needs_are_one_sentence() -> None:
         "(it was wrong at 3 days) and no row is deleted."
     )
     assert "needs nothing" in needs(BY_COUNTRY, {ChangeKind.DELETED: ModelCell(equal=[None])})
+    snapshot = replace(BY_COUNTRY, materialized="snapshot")
+    assert "had one row for each version" in needs(snapshot, {ChangeKind.DELETED: ModelCell(equal=[None])})
     assert "only appended" in needs(BY_COUNTRY, {ChangeKind.APPENDED: deleted})
     assert "it fails" in needs(BY_COUNTRY, {ChangeKind.DELETED: ModelCell(reason="it fails")})
 
