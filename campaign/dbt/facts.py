@@ -191,12 +191,19 @@ def domains_of(project: Project, reads: Mapping[str, TextRead], raw: Iterable[st
         found = (each for source in project.sources.values() for each in columns_of(source, name, behind))
         return list(dict.fromkeys(each.lower() for each in found))
 
+    def parts(name: str) -> list[str]:
+        """Returns the parts of columns that a name may stand for, such as payload.type."""
+        pairs = [each.split(".", 1) for each in (name, *sorted(behind.get(name, ()))) if "." in each]
+        return [f"{column}.{path}" for first, path in pairs for column in columns(first)]
+
     found = [pair for read in reads.values() for name in read.constants for pair in _pairs(name, read)]
     checks = [check for source in project.sources.values() for check in source.checks]
     for name, value in [*found, *(pair for check in checks for pair in check_literals(check))]:
         # All columns of a name: the text alone does not tell from which source a column comes.
         for column in columns(name):
             constants.setdefault(column, {})[value] = None
+        for part in parts(name):
+            constants.setdefault(part, {})[value] = None
     for read in reads.values():
         for one, two in read.links:
             for column in columns(one):

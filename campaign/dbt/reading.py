@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, build_scope, traverse_scope
 
 from campaign.dbt.project import CLOCK_NAMES, Project, Source
-from campaign.dbt.rows import NULL, can_be_clock, is_time
+from campaign.dbt.rows import ELEMENT, NULL, can_be_clock, is_time
 from given.near import around
 from workload.types import Kind, SqlType
 
@@ -191,11 +191,17 @@ def renames(tree: exp.Expr) -> Iterator[tuple[str, str]]:
 
 
 def made_of(tree: exp.Expr) -> Iterator[tuple[str, str]]:
-    """Yields the aliases of expressions of one column over one row, each with the column's name."""
+    """Yields the aliases of expressions of one column over one row, each with the column's name.
+
+    And those of parts of a column, each with the part's name (`parts_of`).
+    """
     for alias in tree.find_all(exp.Alias):
+        yield from ((alias.alias.lower(), part) for part in parts_of(alias.this))
         names = {column.name.lower() for column in alias.this.find_all(exp.Column)}
         if len(names) == 1 and alias.this.find(exp.AggFunc, exp.Window, exp.Query) is None:
             yield alias.alias.lower(), names.pop()
+    # SELECT ctx.country has the name country.
+    yield from ((each.name.lower(), part) for each in tree.find_all(exp.Column) for part in parts_of(each))
 
 
 def columns_of(source: Source, name: str, renamed: Mapping[str, frozenset[str]]) -> list[str]:
@@ -224,11 +230,40 @@ def literals(tree: exp.Expr) -> Iterator[tuple[str, str]]:
     """Yields by column name the literals beside it in a condition, with neighbours, and NULL after IS."""
     for each in tree.find_all(*COMPARISONS):
         columns = [column.name.lower() for column in each.find_all(exp.Column)]
+        names = [*columns, *parts_of(each)]
         if isinstance(each, exp.Is) and isinstance(each.expression, exp.Null):
-            yield from ((name, NULL) for name in columns)
+            yield from ((name, NULL) for name in names)
         for literal in each.find_all(exp.Literal):
-            for name in columns:
+            # In ctx['country'] it is the name of a field.
+            for name in [] if isinstance(literal.parent, exp.Bracket) else names:
                 yield from ((name, value) for value in with_neighbours(literal))
+    for contains in tree.find_all(exp.ArrayContains):
+        if isinstance(contains.this, exp.Column) and isinstance(contains.expression, exp.Literal):
+            yield f"{contains.this.name.lower()}.{ELEMENT}", contains.expression.sql("duckdb")
+
+
+def parts_of(tree: exp.Expr) -> Iterator[str]:
+    """Yields the parts of columns that an expression reads: payload.type for payload->>'$.type', or a field.
+
+    A column with the name of its table reads as a field, too; no source has a column of that name.
+    """
+    for each in tree.find_all(exp.JSONExtract, exp.JSONExtractScalar, exp.Bracket, exp.Column, exp.Any):
+        if not isinstance(each.parent, (exp.JSONExtract, exp.JSONExtractScalar, exp.Bracket)):
+            names = part_names(each)
+            if len(names) > 1:
+                yield ".".join([names[0].lower(), *names[1:]])
+
+
+def part_names(each: exp.Expr) -> list[str]:
+    """Returns the column of a part, and the names on its path; [] for what is no part."""
+    if isinstance(each, exp.Column):
+        return [name for name in (each.table, each.name) if name]
+    if isinstance(each, exp.Any):
+        return [*[column.name for column in each.find_all(exp.Column)][:1], ELEMENT]
+    above = [each.this.name] if isinstance(each.this, exp.Column) else part_names(each.this)
+    keys = each.expressions if isinstance(each, exp.Bracket) else each.expression.expressions
+    names = [key.name for key in keys if isinstance(key, exp.JSONPathKey) or key.is_string]
+    return [*above, *names] if above else []
 
 
 def with_neighbours(literal: exp.Literal) -> list[str]:

@@ -6,14 +6,19 @@ A database reads the literals, so a row of any type is drawn without an object f
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 from sqlglot import exp
 
 NULL = "NULL"
+
+ELEMENT = "[]"
+"""The name of an element of a list, as a part of its column."""
 
 BASE = dt.date(2024, 1, 1)
 """The day from which clock values are counted, unless a condition reads the current time."""
@@ -138,6 +143,49 @@ def nested(type_: str, number: int, base: dt.date) -> str:
             return f"'{letters(number)}'"
 
 
+def with_parts(type_: str, parts: Mapping[str, Sequence[str]], base: dt.date) -> list[str]:
+    """Returns values of a column of which models compare parts, given by path: the first constant of each.
+
+    Then, for each further constant, a value that has it in place of the first one.
+    """
+    first = {path: values[0] for path, values in parts.items()}
+    chosen = [first, *({**first, path: one} for path, values in parts.items() for one in values[1:])]
+    return list(dict.fromkeys(found for each in chosen if (found := whole_of(type_, each, base))))
+
+
+def whole_of(type_: str, parts: Mapping[str, str], base: dt.date) -> str:
+    """Returns a document, list or struct with some parts as a literal; empty where the type has none."""
+    if type_.endswith("[]"):
+        element = parts.get(ELEMENT, "")
+        return f"[{element}]" if element and may_hold(type_.removesuffix("[]"), element) else ""
+    if type_ == "JSON":
+        return document_of({path: value for path, value in parts.items() if path != ELEMENT})
+    if not type_.startswith("STRUCT("):
+        return ""
+    fields = []
+    for part in exp.DataType.build(type_, dialect="duckdb").expressions:
+        kind = part.args["kind"].sql("duckdb").replace("TEXT", "VARCHAR")
+        value = {path.lower(): value for path, value in parts.items()}.get(part.name.lower(), "")
+        fields.append(
+            f"'{part.name}': {value if value and may_hold(kind, value) else value_of(kind, 1, base)}"
+        )
+    return "{" + ", ".join(fields) + "}"
+
+
+def document_of(parts: Mapping[str, str]) -> str:
+    """Returns a document of JSON with some parts as a literal; empty without any."""
+    document: dict[str, Any] = {}
+    for path, literal in parts.items():
+        *above, last = path.split(".")
+        inner = document
+        for name in above:
+            inner = inner.setdefault(name, {}) if isinstance(inner.get(name, {}), dict) else {}
+        text = literal[1:-1].replace("''", "'")
+        inner[last] = None if literal == NULL else text if literal.startswith("'") else json.loads(literal)
+    text = json.dumps(document, ensure_ascii=False).replace("'", "''")
+    return f"'{text}'::JSON" if document else ""
+
+
 def letters(number: int) -> str:
     """Returns a short text for each number from 1: a, b, ..., z, a1, ..."""
     suffix, letter = divmod(number - 1, 26)
@@ -152,6 +200,8 @@ def may_hold(type_: str, literal: str) -> bool:
     """
     if literal == NULL:
         return True
+    if type_.endswith("]"):
+        return False
     if type_.startswith("ENUM("):
         return literal in type_
     if is_time(type_):
@@ -179,8 +229,11 @@ class Domains:
 
     def compared(self, name: str, type_: str, required: bool) -> list[str]:
         """Returns the constants of a column that its rows may hold; NULL too, where a model asks for it."""
-        found = self.constants.get(name.lower(), ())
-        return [each for each in found if may_hold(type_, each) and not (required and each == NULL)]
+        found = [each for each in self.constants.get(name.lower(), ()) if may_hold(type_, each)]
+        start = f"{name.lower()}."
+        parts = {n.removeprefix(start): values for n, values in self.constants.items() if n.startswith(start)}
+        whole = with_parts(type_, parts, self.base) if parts else []
+        return [each for each in (*found, *whole) if not (required and each == NULL)]
 
     def draw(self, random: Random, name: str, type_: str, required: bool, *, asked: bool = False) -> str:
         """Returns a random value, as a literal, of a column that is neither key nor clock.

@@ -6,6 +6,7 @@ import datetime as dt
 from dataclasses import replace
 from random import Random
 
+import duckdb
 import pytest
 
 from campaign.dbt.facts import base_day, clock_scale, domains_of
@@ -81,6 +82,45 @@ def test_constants_reach_the_columns_of_sources_through_renames() -> None:
     found = domains_of(SHOP, {"staged": staged, "above": above}, [])
     assert set(found.constants) == {"amount"}
     assert found.links["customer_id"] == {"id"}
+
+
+def test_rows_meet_what_models_ask_of_a_part_of_a_column() -> None:
+    """A document, a struct or a list holds the constant, also where another model named the part."""
+    types = {
+        "payload": "JSON",
+        "ctx": "STRUCT(country VARCHAR, n INTEGER)",
+        "tags": "VARCHAR[]",
+        "nums": "BIGINT[]",
+    }
+    columns = tuple(SourceColumn(name, type_, False) for name, type_ in types.items())
+    project = replace(SHOP, sources={ORDERS.id: replace(ORDERS, columns=columns, clock=None)})
+    staged = read(
+        "select payload->>'$.type' as kind, e.ctx.country, ctx['n'] as n, payload->'a'->>'b' as b, "
+        "tags, nums from shop.main.orders e where list_contains(tags, 'vip') and 7 = any(nums)"
+    )
+    above = read(
+        "select * from shop.main.staged where kind in ('click', 'it''s') "
+        "and b is null and country = 'DE' and n = 7"
+    )
+    domains = domains_of(project, {"staged": staged, "above": above}, [])
+    drawn = {name: domains.compared(name, type_, required=True) for name, type_ in types.items()}
+    assert drawn["payload"] == [
+        """'{"type": "click", "a": {"b": null}}'::JSON""",
+        """'{"type": "it''s", "a": {"b": null}}'::JSON""",
+    ]
+    assert drawn["ctx"] == [f"{{'country': 'DE', 'n': {n}}}" for n in (7, 8, 6)]
+    assert (drawn["tags"], drawn["nums"]) == (["['vip']"], ["[7]", "[8]", "[6]"])
+    with duckdb.connect() as connection:
+        for name, type_ in types.items():
+            for literal in drawn[name]:
+                connection.execute(f"SELECT CAST({literal} AS {type_})")
+
+
+def test_a_field_of_a_table_is_no_part() -> None:
+    found = domains_of(
+        SHOP, {"m": read("select o.amount as a from shop.main.orders o where o.amount = 7")}, []
+    )
+    assert found.compared("amount", "DECIMAL(10,2)", required=True) == ["7", "8", "6"]
 
 
 def test_texts_that_are_read_as_times_are_known() -> None:
