@@ -114,7 +114,8 @@ def _model(
     notes = []
     if hides:
         notes.append("reads more than its sources, so values are hidden; --show-values shows them")
-    if model.id in facts.empty:
+    # A model that cannot be built fails over empty sources, too, and has said why.
+    if model.id in facts.empty and model.id not in facts.wrong:
         reason = f"fails while its sources are empty: {facts.empty[model.id]}"
         notes.append(hidden_text(reason) if hides else reason)
     if more := sorted(facts.ignored.get(model.id, frozenset()) - model.ignored):

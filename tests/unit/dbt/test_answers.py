@@ -61,6 +61,15 @@ PROFILE = {
 SPARK = {"type": "spark", "name": "shop", "target": "dev", "profiles": "/a b/profiles.yml"}
 
 
+def test_a_model_that_cannot_be_built_says_so_once() -> None:
+    found = searched({ChangeKind.APPENDED: ModelCell(applicable=True)})
+    notes = []
+    for wrong in ({}, {BY_COUNTRY.id: "it cannot be built: no column a"}):
+        found.facts = replace(found.facts, wrong=wrong, empty={BY_COUNTRY.id: "no column a"})
+        notes.append(document(found, "shop", 1)["models"]["by_country"]["notes"])
+    assert notes == [["fails while its sources are empty: no column a"], []]
+
+
 def test_a_kind_that_can_happen_and_was_not_tried_is_undecided() -> None:
     assert ModelCell().verdict is CellVerdict.NOT_APPLICABLE
     assert ModelCell(applicable=True).verdict is CellVerdict.UNDECIDED
