@@ -146,6 +146,32 @@ def described(script: str, dialect: str) -> list[dict[str, Any]]:
         return described_tables(connection)
 
 
+def keeps_checks(checks: Sequence[str], columns: Sequence[tuple[str, str]], row: Sequence[str]) -> bool:
+    """Returns whether a row keeps CHECK constraints; True where the user's database must tell.
+
+    `columns`: name and type of each literal of the row.
+    """
+    if not checks:
+        return True
+    values = ", ".join(
+        f"CAST({literal} AS {type_}) AS {exp.to_identifier(name, quoted=True).sql('duckdb')}"
+        for (name, type_), literal in zip(columns, row, strict=False)
+    )
+    conditions = " AND ".join(f"coalesce({_check(each).strip()[len('CHECK') :]}, true)" for each in checks)
+    with _checking().cursor() as cursor:
+        try:
+            found = cursor.execute(f"SELECT {conditions} FROM (SELECT {values})").fetchone()
+        except duckdb.Error:
+            return True
+    return found is None or bool(found[0])
+
+
+@lru_cache(1)
+def _checking() -> duckdb.DuckDBPyConnection:
+    """Returns an empty database, opened once; each thread takes a cursor of its own."""
+    return duckdb.connect(config={"threads": 1})
+
+
 def _check(text: str) -> str:
     return text if text.upper().startswith("CHECK") else f"CHECK ({text})"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from random import Random
 
+from campaign.dbt.databases import keeps_checks
 from campaign.dbt.kinds import ChangeKind
 from campaign.dbt.project import ForeignKey, Project, Source, SourceColumn
 from campaign.dbt.reading import columns_of
@@ -127,7 +128,7 @@ class Drawing:
                 values[name] = Clock(source.column(name).type, self.domains.base).literal(tick)
             values |= fixed or {}
             row = tuple(values[name] for name in source.names)
-            if not self._clashes(source, row, others):
+            if not self._clashes(source, row, others) and self._keeps_checks(source, row):
                 return row
         raise NotPossible(f"{source.name} has no further row with another key")
 
@@ -159,7 +160,8 @@ class Drawing:
                 values[column.name] = self.domains.across(
                     self.random, column.name, column.type, required, before
                 )
-            if tuple(values.values()) != row[: len(source.names)]:
+            updated = tuple(values.values())
+            if updated != row[: len(source.names)] and self._keeps_checks(source, updated):
                 break
         if tick is not None and clock is not None and source.clock is not None:
             values[source.clock] = clock.literal(tick)
@@ -231,6 +233,9 @@ class Drawing:
         """Returns the keys of a source, or that of a model where the source declares none."""
         key = self.keys.get(source.id)
         return source.keys or ((key,) if key else ())
+
+    def _keeps_checks(self, source: Source, row: Row) -> bool:
+        return keeps_checks(source.checks, [(column.name, column.type) for column in source.columns], row)
 
     def _clashes(self, source: Source, row: Row, others: Sequence[Row]) -> bool:
         for key in self._keys(source):
