@@ -156,7 +156,9 @@ def learned(dbt: Dbt, project: Project, seed: int) -> ProjectFacts:
     runner.clear(models, snapshots=True)
     runner.load(Contents(), list(project.sources))
     first = runner.build(models)
-    texts = {id_: each["compiled"] for id_, each in first["results"].items() if each["compiled"]}
+    # A run compiles the batches of a model, and not the model.
+    texts = _compiled(dbt) if any(model.batches for model in models) else {}
+    texts |= {id_: each["compiled"] for id_, each in first["results"].items() if each["compiled"]}
     reads = _reads(project, runner.build(models), texts)
     project = with_clocks(project, reads)
     domains = domains_of(project, reads, [str(node["text"]) for node in dbt.opened["nodes"]])

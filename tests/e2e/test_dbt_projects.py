@@ -98,6 +98,18 @@ def test_batches_follow_the_clock_of_the_trial(tmp_path: Path) -> None:
     assert "missing after the incremental runs:" in ran.stdout
 
 
+def test_what_batches_join_is_a_dimension(tmp_path: Path) -> None:
+    """Its changes were those of a source that drives the model, which `append_only` excludes."""
+    batched = (
+        "{{ config(materialized='incremental', incremental_strategy='microbatch', event_time='made_at',"
+        " batch_size='day', begin='2020-01-01', lookback=1) }} select o.id, v.page, o.made_at"
+        " from {{ source('raw', 'orders') }} o left join web.visits v on v.id = o.id"
+    )
+    words = ("--trials", "2", *kinds("dimension_changed"))
+    found = judged(tmp_path, {"batched": batched}, *words, expected=ExitCode.OK)
+    assert found["models"]["batched"]["changes"]["dimension_changed"]["trials"]
+
+
 def test_rows_that_leave_a_filter_are_found(tmp_path: Path) -> None:
     """Read by their clock, rows that are updated out of the filter stay in the model."""
     filtered = (
