@@ -350,7 +350,6 @@ def read_source(
         if other.lower() in ids
     )
     where = f"source {each['name']}"
-    said = (each.get("meta") or {}).get("dvs")
     meta = (each.get("meta") or {}).get("dvs")
     own = declared(meta, of_user.get(each["name"], {}), where, ("clock", "key"))
     if own.get("key"):
