@@ -20,7 +20,7 @@ from dynamic_tables.frozen import ensure_condition, unsupported_beside_frozen
 from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map, holds_variant, is_key_type
 from dynamic_tables.plan.nodes import BoundQuery, Mark, SemiJoin, SetOperation, walk
 from dynamic_tables.plan.rewrites.incomparable import NO_MAPS, NO_VARIANTS, incomparable
-from dynamic_tables.plan.types import VARIANT, Type
+from dynamic_tables.plan.types import VARIANT, Kind, Type
 from dynamic_tables.reading.bind import ensure_different
 from dynamic_tables.reading.text.current_time import ensure_no_time_columns
 from dynamic_tables.reading.text.parse import words_of
@@ -77,6 +77,7 @@ def read_query(
     try:
         bound = rules.bind(query, relations, None if analyzer is None else type_of)
         ensure_supported(bound, rules)
+        _ensure_no_intervals(bound)
         if analyzer is not None and compared:
             misread = analyzer.misread(query, bound)
             if misread:
@@ -101,6 +102,16 @@ def read_query(
         compared_blanks(bound, text.texts, sources),
     )
     return ReadQuery(text, bound, next((reason for reason in reasons if reason is not None), None))
+
+
+def _ensure_no_intervals(query: BoundQuery) -> None:
+    """Raises DefinitionError: a column of the result is an INTERVAL, which Delta does not store."""
+    for name, type_ in query.schema:
+        if type_.kind is Kind.OTHER and type_.name.startswith("interval "):
+            raise DefinitionError(
+                f"column {name} is an INTERVAL, which dynamic tables do not hold; write datediff(..) or "
+                "timestampdiff(SECOND, ..), or cast it to STRING"
+            )
 
 
 def _columns_of(sources: Iterable[Definition]) -> Iterable[str]:

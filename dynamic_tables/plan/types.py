@@ -76,6 +76,9 @@ TIMESTAMP = Type(Kind.TIMESTAMP)
 VARIANT = Type(Kind.OTHER, name="variant")
 """A value that carries its own type, such as a JSON document; Spark compares none with another."""
 
+DURATION = Type(Kind.OTHER, name="interval day to second")
+"""The distance of two times. No table holds one, but a query may compute with it."""
+
 MAX_PRECISION = 38
 INTEGRAL = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT)
 """From the narrowest to the widest: an operation on two of these has the type of the later one."""
@@ -160,6 +163,8 @@ def sum_type(type_: Type) -> Type | None:
             return DOUBLE
         case Kind.DECIMAL:
             return Type(Kind.DECIMAL, min(type_.precision + 10, MAX_PRECISION), type_.scale)
+        case Kind.OTHER if type_ == DURATION:
+            return type_
         case _:
             return None
 
@@ -172,5 +177,7 @@ def average_type(type_: Type) -> Type | None:
         case Kind.DECIMAL:
             precision, scale = min(type_.precision + 4, MAX_PRECISION), min(type_.scale + 4, MAX_PRECISION)
             return Type(Kind.DECIMAL, precision, scale)
+        case Kind.OTHER if type_ == DURATION:
+            return type_
         case _:
             return None

@@ -86,9 +86,8 @@ def call(name: str, *args: Expr) -> Expr:
     if result is None:
         shown = ", ".join(str(arg.type) for arg in args)
         if name == "-" and all(arg.type.kind in types.TEMPORAL for arg in args):
-            raise DefinitionError(
-                f"({shown}): their difference is an INTERVAL, which tables do not hold; "
-                "write datediff(..) or timestampdiff(SECOND, ..)"
+            raise UntypedError(
+                f"({shown}): their difference is an INTERVAL; write datediff(..) or timestampdiff(SECOND, ..)"
             )
         raise UntypedError(f"{name} is not defined for ({shown}); cast the arguments to types that meet")
     return Fn(name, args, result)

@@ -16,7 +16,7 @@ from sqlglot import exp
 from dynamic_tables.definition import Columns, Definition, View
 from dynamic_tables.errors import DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
-from dynamic_tables.plan.types import Type
+from dynamic_tables.plan.types import Kind, Type
 from dynamic_tables.reading.blocks.grouping import UNNAMED
 from dynamic_tables.reading.text.current_time import at_time
 from dynamic_tables.reading.text.parse import parse_query
@@ -142,7 +142,8 @@ def type_of(session: SparkSession, expression: str, columns: Columns) -> Type | 
     """Returns the type of an expression over some columns by Spark's analysis; nothing runs.
 
     None for an expression that Spark refuses, that is no expression over one row (an aggregate, a window, a
-    function that yields rows), that is not deterministic, or of a type that no table may hold.
+    function that yields rows), that is not deterministic, or of a type that no table may hold. An INTERVAL,
+    which none holds either, is a step on the way to what one does, such as `ts - before > INTERVAL 1 DAY`.
     """
     items = ", ".join(f"CAST(NULL AS {type_}) AS {SPARK.identifier(name)}" for name, type_ in columns)
     below = f" FROM (SELECT {items})" if columns else ""
@@ -156,7 +157,7 @@ def type_of(session: SparkSession, expression: str, columns: Columns) -> Type | 
             ((_, name),) = schema_of(frame)
     except (DefinitionError, StoreError):
         return None
-    return parse_type(name)
+    return Type(Kind.OTHER, name=name) if name.startswith("interval ") else parse_type(name)
 
 
 def _operators(plan: Any) -> frozenset[str]:

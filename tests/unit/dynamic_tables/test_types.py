@@ -165,8 +165,8 @@ ILL_TYPED = {
     "m / 2": "/ is not defined for (DECIMAL(10,2), INT); cast the arguments to types that meet",
     "a = b": "= is not defined for (INT, STRING); cast the arguments to types that meet",
     "b || a": "concat is not defined for (STRING, INT); cast the arguments to types that meet",
-    "ts - ts": "(TIMESTAMP_NTZ, TIMESTAMP_NTZ): their difference is an INTERVAL, which tables do not hold; "
-    "write datediff(..) or timestampdiff(SECOND, ..)",
+    "ts - ts": "(TIMESTAMP_NTZ, TIMESTAMP_NTZ): their difference is an INTERVAL; write datediff(..) or "
+    "timestampdiff(SECOND, ..)",
     "NOT a": "not is not defined for (INT); cast the arguments to types that meet",
     "abs(b)": "abs is not defined for (STRING); cast the arguments to types that meet",
     "year(ts)": "year is not defined for (TIMESTAMP_NTZ); cast the arguments to types that meet",
