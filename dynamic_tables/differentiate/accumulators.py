@@ -12,11 +12,12 @@ sums by group and by value of the extrema, `totals` and `net_totals` sum the par
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 from dynamic_tables.differentiate.differentiation import ACT
 from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
-from dynamic_tables.plan.functions import CASE, CAST
+from dynamic_tables.plan.functions import CASE, CAST, EXACT_AVERAGE, NARROW_AVERAGE
 from dynamic_tables.plan.nodes import INSERT
 from dynamic_tables.plan.types import BIGINT, DOUBLE, FLOATING, INTEGRAL, MAX_PRECISION, Columns, Kind, Type
 
@@ -34,6 +35,9 @@ ZERO = Lit(0, BIGINT)
 WIDE = Type(Kind.DECIMAL, 20, 0)
 """The type in which integers are added. The inserted and the deleted values alone may sum to more than a
 BIGINT (19 digits), although the sum that the query shows fits; a BIGINT would overflow on the way."""
+
+EXACTLY_AVERAGED = 12
+"""Digits from which Spark averages a DECIMAL exactly; one of fewer it averages as a DOUBLE."""
 
 WIDEST = 18
 """Most digits of a decimal whose sum is maintained. Each of the two steps of summation adds ten digits to the
@@ -92,9 +96,16 @@ class Accumulator:
     def result(self) -> Col:
         """The hidden column with the sum, or with the least or greatest value."""
         # An average of integers is the quotient of two whole numbers; a sum of BIGINTs may be no BIGINT.
-        whole = wider(WIDE) if self._averages_bigints else BIGINT
-        type_ = whole if self.agg.name == "AVG" else self.agg.type
+        type_ = self._added_type if self.agg.name == "AVG" else self.agg.type
         return Col(f"{STATE}{self.number}_{self.agg.name.lower()}", type_)
+
+    @property
+    def _added_type(self) -> Type:
+        """The type of the sum of which an average is a part."""
+        assert self.agg.arg is not None
+        if self.agg.arg.type.kind is Kind.DECIMAL:
+            return wider(self.agg.arg.type)
+        return wider(WIDE) if self._averages_bigints else BIGINT
 
     @property
     def _averages_bigints(self) -> bool:
@@ -250,12 +261,23 @@ class Accumulator:
         """Returns the new value of the aggregate itself, over the columns of `new_state` and `ROWS`."""
         if self.agg.name == "COUNT":
             return Col(ROWS, BIGINT) if self.agg.arg is None else self.count
+        if self.agg.name == "AVG" and self.agg.type.kind is Kind.DECIMAL:
+            none = boolean("is null", self.result)
+            return Fn(CASE, (none, Lit(None, self.agg.type), self._decimal_average()), self.agg.type)
         if self.agg.name == "AVG":
             sum_ = Fn(CAST, (self.result,), DOUBLE) if self._averages_bigints else self.result
             quotient = Fn("/", (sum_, self.count), DOUBLE)
             none = boolean("is null", self.result)
             return Fn(CASE, (none, Lit(None, DOUBLE), quotient), DOUBLE)
         return self.result
+
+    def _decimal_average(self) -> Expr:
+        assert self.agg.arg is not None
+        of, type_ = self.agg.arg.type, self.agg.type
+        form = EXACT_AVERAGE if of.precision >= EXACTLY_AVERAGED else NARROW_AVERAGE
+        power = Lit(Decimal(10**of.scale), Type(Kind.DECIMAL, of.scale + 1, 0))
+        as_double = Lit(float(10**of.scale), DOUBLE)
+        return Fn(form, (self.result, power, self.count, text(f"E-{type_.scale}"), as_double), type_)
 
     def must_compute(self) -> Expr:
         """Returns the condition under which a group must be computed from its rows again.
@@ -317,12 +339,12 @@ def accumulator(number: int, name: str, agg: Agg) -> Accumulator | None:
             maintained = True
         case "SUM":
             assert agg.arg is not None
-            kind = agg.arg.type.kind
-            maintained = kind in INTEGRAL or (kind is Kind.DECIMAL and agg.arg.type.precision <= WIDEST)
+            maintained = agg.arg.type.kind in INTEGRAL or _is_added(agg.arg.type)
         case "AVG":
             # By the exact sum, as `dialects.spark` computes it: Spark adds doubles, which lose digits beyond
             # 2**53, in another way for each order of the rows.
-            maintained = agg.arg is not None and agg.arg.type.kind in INTEGRAL
+            assert agg.arg is not None
+            maintained = agg.arg.type.kind in INTEGRAL or _is_added(agg.arg.type)
         case "MIN" | "MAX":
             # Of -0.0 and 0.0 each engine shows the one that it met first, and a refresh meets other rows
             # first than a full computation.
@@ -330,6 +352,11 @@ def accumulator(number: int, name: str, agg: Agg) -> Accumulator | None:
         case _:
             maintained = False
     return Accumulator(number, name, agg) if maintained else None
+
+
+def _is_added(type_: Type) -> bool:
+    """Tells whether the sum of a DECIMAL has room for the digits that the steps of a refresh add."""
+    return type_.kind is Kind.DECIMAL and type_.precision <= WIDEST
 
 
 def old_of(column: Col) -> Col:

@@ -267,7 +267,33 @@ NOW, NOW_AT_T0, NOW_AT_T1 = "current_timestamp", "current time at t0", "current 
 SHIFTED = "shifted"
 """A time moved by an interval: the time, `+` or `-`, a number and a unit."""
 
+EXACT_AVERAGE, NARROW_AVERAGE = "average of decimals", "average of narrow decimals"
+"""The functions of AVG of DECIMAL from a sum and a count: see `_averages`."""
+
+
+def _averages() -> Mapping[str, Function]:
+    """Returns how an average of DECIMAL(p, s) follows from sum {0} and count {2}, as Spark rounds it.
+
+    {1} is 10**s as a DECIMAL and {4} as a DOUBLE; {3} is the text `E-` and the scale of the average, s + 4.
+    The sum in units of its last digit is a whole number, and so is the average in units of its own: the
+    quotient, rounded half away from zero. Of fewer than 12 digits Spark divides doubles.
+    """
+    whole = "CAST({0} * {1} AS DECIMAL(28, 0))"
+    twice = f"(abs({whole}) * 20000 + {{2}})"
+    units = f"(({twice} - {twice} % ({{2}} * 2)) / ({{2}} * 2))"
+    spark = f"CAST(CAST(CAST(sign({{0}}) AS INT) * {units} AS DECIMAL(28, 0)) || {{3}} AS {{type}})"
+    digits = "CAST(replace(CAST({0} AS VARCHAR), '.', '') AS HUGEINT)"
+    units = f"((abs({digits}) * 20000 + {{2}}) // ({{2}} * 2))"
+    duckdb = f"CAST((CAST(sign({{0}}) AS INTEGER) * {units}) || {{3}} AS {{type}})"
+    narrow = f"CAST((CAST({whole} AS DOUBLE) / CAST({{2}} AS DOUBLE)) / {{4}} AS {{type}})"
+    return {
+        EXACT_AVERAGE: Function(lambda types: None, spark, duckdb),
+        NARROW_AVERAGE: Function(lambda types: None, narrow, duckdb),
+    }
+
+
 INTERNAL: Mapping[str, Function] = {
+    **_averages(),
     FIELD: Function(lambda types: None, "{0}[{1}]"),
     MAP_ENTRIES: Function(lambda types: None, "map_entries({0})"),
     MAP_FROM_ENTRIES: Function(lambda types: None, "map_from_entries({0})"),
