@@ -159,7 +159,8 @@ def _completed(account: AccountTables, result: RefreshResult, started: int, trig
 
 def _naming(table: str, error: errors.DynamicTablesError) -> errors.DynamicTablesError:
     """Returns an error about a definition with the name of the table that it is about, if it lacks it."""
-    if type(error) is not errors.DefinitionError or re.search(rf"\b{re.escape(table)}\b", str(error)):
+    about = type(error) in (errors.DefinitionError, errors.UntypedError)
+    if not about or re.search(rf"\b{re.escape(table)}\b", str(error)):
         return error
     return errors.DefinitionError(f"{table} cannot be refreshed: {error}")
 

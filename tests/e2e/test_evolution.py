@@ -382,6 +382,15 @@ def test_a_dropped_column_fails_who_reads_it_until_it_is_back(shop: Shop) -> Non
     assert shop.rows("totals") == {("rome", 11), ("oslo", 5)}
 
 
+def test_a_column_of_a_type_that_does_not_fit_fails_with_the_name_of_the_table(shop: Shop) -> None:
+    table = f"delta.`{shop.path}/orders`"
+    shop.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    shop.spark.sql(f"ALTER TABLE {table} RENAME COLUMN amount TO price")
+    shop.spark.sql(f"ALTER TABLE {table} ADD COLUMNS (amount BOOLEAN)")
+    with pytest.raises(DefinitionError, match=r"totals cannot be refreshed: SUM is not defined"):
+        shop.refresh("totals")
+
+
 def test_a_clone_goes_on_by_itself(shop: Shop) -> None:
     clone = shop.account.clone("totals", "totals_test")
     assert clone.text == TOTALS
