@@ -259,12 +259,9 @@ def _check_frozen(
     if not isinstance(source, BaseTable | DynamicTable):
         raise DefinitionError(f"{table.name} cannot begin with {table.backfill_from}: there is no such table")
     if source.columns != table.columns:
-        theirs, ours = (
-            ", ".join(f"{name} {type_}" for name, type_ in each.columns) for each in (source, table)
-        )
         raise DefinitionError(
-            f"{table.name} cannot begin with the rows of {source.name}, whose columns are {theirs}; "
-            f"those of the query are {ours}"
+            f"{table.name} cannot begin with the rows of {source.name}, whose columns are "
+            f"{named_types(source.columns)}; those of the query are {named_types(table.columns)}"
         )
 
 
@@ -275,17 +272,27 @@ def ensure_frozen_stays(old: DynamicTable, new: DynamicTable) -> None:
     other = [
         what
         for what, one, two in (
-            ("columns", old.columns, new.columns),
-            ("frozen_where", old.frozen_where, new.frozen_where),
-            ("refresh mode", old.incremental, new.incremental),
+            ("other columns", old.columns, new.columns),
+            ("another frozen_where", old.frozen_where, new.frozen_where),
+            ("another refresh mode", old.incremental, new.incremental),
         )
         if one != two
     ]
-    if other:
-        raise DefinitionError(
-            f"{old.name} cannot be replaced by a definition with another {other[0]}, because that would "
-            f"change its frozen part; create another table with backfill_from={old.name!r}, or drop it first"
-        )
+    if not other:
+        return
+    remedy = f"create another table with backfill_from={old.name!r}"
+    if old.columns != new.columns:
+        # Another table could not begin with its rows, either.
+        remedy = f"write a query that gives {named_types(old.columns)}"
+    raise DefinitionError(
+        f"{old.name} cannot be replaced by a definition with {other[0]}, because that would "
+        f"change its frozen part; {remedy}, or drop it first"
+    )
+
+
+def named_types(columns: Columns) -> str:
+    """Returns columns as a message shows them: `day DATE, n INT`."""
+    return ", ".join(f"{name} {type_}" for name, type_ in columns)
 
 
 def hidden_columns(query: BoundQuery | None, rules: Rules) -> Columns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from dynamic_tables.define import ReadQuery, hidden_columns, read_query
+from dynamic_tables.define import ReadQuery, hidden_columns, named_types, read_query
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, RefreshMode, fingerprint
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.operations.own_functions import OwnFunctions
@@ -37,8 +37,8 @@ class Binding(OwnFunctions):
             table = self._not_maintained(table, definitions)
         if table.frozen_where and columns != table.columns:
             raise DefinitionError(
-                f"the query of {table.name} has other columns now, which would change its frozen part; "
-                f"create another table with backfill_from={table.name!r}"
+                f"the query of {table.name} gives {named_types(columns)} now, and other columns would change "
+                f"its frozen part; replace it by a query that gives {named_types(table.columns)}"
             )
         expanded = fingerprint(inputs[0], columns, sources.values()) + str(inputs[1][-1])
         keeps_state = table.incremental and not table.frozen_where
