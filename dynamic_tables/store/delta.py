@@ -334,9 +334,18 @@ class DeltaStore:
         self.time.decide(timestamp)
 
     def readable(self, name: str, version: SourceVersion) -> bool:
-        """Tells whether log and files still hold a version, as far as `store.rows.readable` checks."""
+        """Tells whether log and files still hold a version, as far as `store.rows.readable` checks.
+
+        Also whether its rows have the ids that they have now: they got others where row tracking was off.
+        """
         with store_errors(name):
-            return is_readable(self.folder.polled(name), self.folder.files_of(name), version.version)
+            log, definition = self.folder.polled(name), self.definitions().get(name)
+            if isinstance(definition, BaseTable) and definition.row_ids and not definition.key:
+                return log.kept_row_ids(version.version) and self._is_there(name, version)
+            return self._is_there(name, version)
+
+    def _is_there(self, name: str, version: SourceVersion) -> bool:
+        return is_readable(self.folder.polled(name), self.folder.files_of(name), version.version)
 
     def goes_on(self, name: str, version: SourceVersion) -> bool:
         """Tells whether a table that was replaced keeps a version in its log, with the columns it has now."""

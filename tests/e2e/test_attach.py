@@ -226,6 +226,26 @@ def test_a_reserved_name_that_comes_later_fails_until_it_is_gone(
     assert rows(account, "odd") == [(3,), (5,)]
 
 
+@pytest.mark.parametrize(
+    "end", ["SET TBLPROPERTIES ('delta.enableRowTracking' = 'false')", "DROP FEATURE rowTracking"]
+)
+def test_rows_that_got_other_ids_while_row_tracking_was_off_are_read_anew(
+    end: str, account: Account, tmp_path: Path, spark: SparkSession
+) -> None:
+    sales = f"delta.`{tmp_path}/sales`"
+    spark.sql(f"CREATE TABLE {sales} USING delta {TRACKED} AS {VALUES}")
+    spark.sql(f"INSERT INTO {sales} VALUES (7, '9')")
+    account.attach("sales", f"{tmp_path}/sales")
+    account.create_dynamic_table("odd", "SELECT k FROM sales WHERE k % 2 = 1")
+    spark.sql(f"ALTER TABLE {sales} {end}")
+    spark.sql(f"OPTIMIZE {sales}")
+    spark.sql(f"ALTER TABLE {sales} SET {TRACKED}")
+    assert account.refresh("odd")[0].action is Action.REINITIALIZE
+    spark.sql(f"DELETE FROM {sales} WHERE k IN (1, 7)")
+    assert account.refresh("odd")[0].action is Action.INCREMENTAL
+    assert rows(account, "odd") == [(3,), (5,)]
+
+
 def test_transactions_of_another_account_are_not_taken_for_unfinished_ones(
     account: Account, tmp_path: Path, spark: SparkSession
 ) -> None:

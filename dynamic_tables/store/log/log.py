@@ -35,6 +35,11 @@ class TableMetadata:
     schema: str
     partitions: tuple[str, ...] = ()
 
+    @property
+    def row_ids(self) -> bool:
+        """Whether rows keep the ids that Delta gives them (row tracking) where a commit rewrites them."""
+        return self.properties.get("delta.enableRowTracking", "false").lower() == "true"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedCommit:
@@ -134,6 +139,10 @@ class TableLog:
         """Returns the commit of a version; None if the log does not hold it."""
         position = version - self.commits[0].version if self.commits else -1
         return self.commits[position] if 0 <= position < len(self.commits) else None
+
+    def kept_row_ids(self, version: int) -> bool:
+        """Tells whether every commit from a version on kept the ids of rows: row tracking was always on."""
+        return all(commit.table.row_ids for commit in self.commits if commit.version >= version)
 
     def actions(self, version: int) -> list[Mapping[str, Mapping[str, Any]]]:
         """Returns the actions of a commit as the log writes them. Raises CorruptTable: it is not there."""

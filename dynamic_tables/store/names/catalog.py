@@ -187,7 +187,7 @@ def attached(name: str, place: str, metadata: TableMetadata, key: Sequence[str] 
             name,
             _columns(_schema(metadata)),
             place,
-            row_ids=_has_row_ids(metadata),
+            row_ids=metadata.row_ids,
             stored_as=_stored_as(metadata),
             padded=_has_chars(metadata.schema),
         )
@@ -221,10 +221,6 @@ def order_of(metadata: TableMetadata) -> int:
     """Returns the place in the order of creation."""
     with decoding(f"the {ORDER} of a table"):
         return int(metadata.properties.get(ORDER, "0"))
-
-
-def _has_row_ids(metadata: TableMetadata) -> bool:
-    return metadata.properties.get("delta.enableRowTracking", "false").lower() == "true"
 
 
 def _has_chars(schema: str) -> bool:
@@ -266,7 +262,7 @@ def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) 
             table = BaseTable(
                 name,
                 _columns(_schema(metadata)),
-                row_ids=_has_row_ids(metadata),
+                row_ids=metadata.row_ids,
                 stored_as=_stored_as(metadata),
             )
             return _with_key(table, _key(data))

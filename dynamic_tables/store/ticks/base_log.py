@@ -90,9 +90,13 @@ def versions(log: TableLog) -> tuple[SourceVersion, ...]:
     That time, in microseconds, is what the writer's clock showed: it orders nothing.
     """
     result: list[SourceVersion] = []
+    tracked = True
     for commit in log.commits:
         stamp = stamp_of(log, commit)
         changed = commit.changes_rows and not (stamp is not None and stamp.closing)
+        # While row tracking is off, OPTIMIZE gives the same rows other ids, which count from when it is on.
+        changed = changed or (commit.table.row_ids and not tracked)
+        tracked = commit.table.row_ids
         same = result and result[-1].identity == commit.table.id
         # `content` stays the same over commits that change no row, so that a refresh sees NO_DATA.
         content = result[-1].content if same and not changed else commit.version
