@@ -9,7 +9,7 @@ from random import Random
 
 from campaign.dbt.databases import keeps_checks
 from campaign.dbt.kinds import ChangeKind
-from campaign.dbt.project import ForeignKey, Project, Source, SourceColumn
+from campaign.dbt.project import ForeignKey, Project, Source, SourceColumn, in_order
 from campaign.dbt.reading import columns_of
 from campaign.dbt.rows import DAY, NEWEST, NULL, Clock, Domains, value_of
 from campaign.dbt.trials import Change, Contents, Gone, Put, Round, Row, Trial, Widened
@@ -251,23 +251,23 @@ def draw(
 ) -> Trial:
     """Returns a trial of a kind of change on the drawing's source. Raises NotPossible: it cannot happen.
 
-    `others`: the further sources of the models under test, those that are referred to first. `models`: how
-    many models a run builds. `late`: how late rows arrive, in minutes, where the kind is that. Most trials
-    are small, so that what they find can be read.
+    `others`: the further sources of the models under test. `models`: how many models a run builds. `late`:
+    how late rows arrive, in minutes, where the kind is that. Most trials are small, so that what they find
+    can be read.
     """
     random, source = drawing.random, drawing.source
     # A model that reads its newest row again hides what happened to the row that is joined to it.
     sizes = (2, 3) if kind is ChangeKind.DIMENSION_CHANGED else (1, 2)
-    start = [
-        drawing.put(other, NEWEST - random.choice(STEPS))
-        for other in others
-        for _ in range(random.choice(sizes))
-    ]
     # What happens to an old row is seen only where there is a newer one.
-    size = random.choice((1, 2, 2, 3) if kind is ChangeKind.UPDATED_WITHOUT_CLOCK else (1, 1, 2, 3))
-    for number in range(size):
-        back = 0 if number == size - 1 else random.choice(AGES)
-        start.append(drawing.put(source, NEWEST - back))
+    own = (1, 2, 2, 3) if kind is ChangeKind.UPDATED_WITHOUT_CLOCK else (1, 1, 2, 3)
+    start = []
+    # Where the facts name the source in a foreign key, its rows are there first.
+    for each in in_order([*others, source]):
+        size = random.choice(own if each is source else sizes)
+        for number in range(size):
+            newest = each is source and number == size - 1
+            back = 0 if newest else random.choice(AGES if each is source else STEPS)
+            start.append(drawing.put(each, NEWEST - back))
     happened = []
     # A row with NULL in its key goes wrong when a later run reads it again, or looks for keys that it has.
     least = min(2, rounds) if kind is ChangeKind.NULL_KEY else 1

@@ -17,7 +17,7 @@ from campaign.dbt.databases import Database, described
 from campaign.dbt.differences import Table, compare
 from campaign.dbt.drawing import Drawing, NotPossible
 from campaign.dbt.process import Dbt, DbtBroken
-from campaign.dbt.project import Model, Project, Source, read_project, with_sources
+from campaign.dbt.project import Model, Project, in_order, read_project, with_sources
 from campaign.dbt.reading import (
     ISO_DAY,
     Roles,
@@ -325,14 +325,3 @@ def _unsteady(one: Table, two: Table, ignored: frozenset[str]) -> tuple[frozense
     if compare(one, two, ignored | found) is not None:
         return frozenset(), "two full refreshes of the same sources pair its values differently"
     return found, ""
-
-
-def in_order(sources: Sequence[Source]) -> list[Source]:
-    """Returns sources after those that their foreign keys refer to; in a circle any order will do."""
-    left, done = list(sources), []
-    while left:
-        names = {source.id for source in left}
-        free = [s for s in left if not any(k.target in names and k.target != s.id for k in s.foreign)]
-        done += free or left
-        left = [source for source in left if source not in done]
-    return done

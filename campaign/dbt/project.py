@@ -125,6 +125,14 @@ class Project:
         wanted = frozenset().union(*(self.ancestors[model] for model in models))
         return [source for id_, source in self.sources.items() if id_ in wanted]
 
+    def with_referenced(self, sources: Iterable[Source]) -> list[Source]:
+        """Returns sources, and at the end those that their foreign keys refer to, at any depth."""
+        found = list(sources)
+        for source in found:
+            targets = dict.fromkeys(self.sources[key.target] for key in source.foreign)
+            found.extend(target for target in targets if target not in found)
+        return found
+
 
 def read_settings(path: Path | str | None) -> Mapping[str, Any]:
     """Returns what a TOML file of the user says of models and sources; {} for None. Raises CampaignError."""
@@ -371,3 +379,14 @@ def read_source(
                 f"source {source.name} has no column {name!r}, which a key or its clock names"
             )
     return replace(source, clock=clock if clock in source.names else None)
+
+
+def in_order(sources: Sequence[Source]) -> list[Source]:
+    """Returns sources after those that their foreign keys refer to; in a circle any order will do."""
+    left, done = list(sources), []
+    while left:
+        names = {source.id for source in left}
+        free = [s for s in left if not any(k.target in names and k.target != s.id for k in s.foreign)]
+        done += free or left
+        left = [source for source in left if source not in done]
+    return done

@@ -15,7 +15,7 @@ from typing import Any
 from campaign.dbt.answers import Found, ModelCell
 from campaign.dbt.differences import Equal, NotJudged, RefreshDifference, Seen
 from campaign.dbt.drawing import Drawing, NotPossible, draw, key_of, latenesses
-from campaign.dbt.facts import ProjectFacts, in_order, learned, made_ready, opened
+from campaign.dbt.facts import ProjectFacts, learned, made_ready, opened
 from campaign.dbt.kinds import ChangeKind
 from campaign.dbt.process import DbtBroken, Target, dbt_process
 from campaign.dbt.project import Project, Source
@@ -122,7 +122,9 @@ def pairs_of(
                     answers[id_][kind].reason = "each process has a database in memory of its own"
                 continue
             size = len({each.id for id_ in models for each in project.above(id_)})
-            others = [each for each in project.sources_of(models) if each.id != source.id]
+            others = [
+                each for each in project.with_referenced(project.sources_of(models)) if each.id != source.id
+            ]
             named = {name for id_ in models for name in project.models[id_].key}
             keys = {each.id: key_of(project, each, models, facts.domains) for each in (source, *others)}
             merged = {
@@ -133,7 +135,7 @@ def pairs_of(
                 )
                 for each in (source, *others)
             }
-            pair = Pair(kind, source, models, keys, merged, tuple(in_order(others)), size)
+            pair = Pair(kind, source, models, keys, merged, tuple(others), size)
             try:
                 drawn(facts, pair, 0, 0, 1)
             except NotPossible as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -238,6 +239,27 @@ def test_keys_of_sources_that_do_not_change_are_no_cause(seed: int) -> None:
     ids = [put.row[0] for put in trial.start if put.source == ORDERS.id]
     assert NULL not in {*ids, *(put.row[2] for put in trial.start if put.source == ORDERS.id)}
     assert len(ids) == len(set(ids)) > 0
+
+
+@given(st.integers(0, 10_000), st.booleans())
+def test_a_dimension_changes_below_rows_that_refer_to_it(seed: int, required: bool) -> None:
+    """With the facts first, one that must refer to it could not be drawn, and others referred to nothing."""
+    columns = tuple(replace(c, required=required or c.required) for c in ORDERS.columns)
+    orders = replace(ORDERS, columns=columns)
+    project = replace(SHOP, sources={**SHOP.sources, ORDERS.id: orders})
+    made = drawing(seed, CUSTOMERS, project)
+    # There may be no customer to delete that no order refers to.
+    with suppress(NotPossible):
+        trial = draw(made, ChangeKind.DIMENSION_CHANGED, [orders], rounds=3, models=1, late=LATE)
+        references = [put.row[1] for put in trial.start if put.source == ORDERS.id]
+        assert len(references) >= 2
+        assert keeps_references(project, trial)
+        assert not required or NULL not in references
+
+
+def test_what_a_source_refers_to_comes_along() -> None:
+    """A model over the orders alone does not read the customers, but an order must have one."""
+    assert SHOP.with_referenced([ORDERS]) == [ORDERS, CUSTOMERS]
 
 
 @given(
