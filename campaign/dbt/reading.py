@@ -38,7 +38,8 @@ class TextRead:
     """What the text of one model reads. Relations are named in lower case, without quotes.
 
     `driving`: those whose rows become its rows; `joined`: those that are only joined or looked up.
-    `filtered`: columns that are compared with the model itself. `constants`: literals by column name.
+    `filtered`: columns that are compared with the model itself, `matched`: those that are looked up in it,
+    such as `id IN (SELECT id FROM {{ this }})`. `constants`: literals by column name.
     `links`: names of columns that are compared with one another. `renames`: other names of columns, each with
     the column. `timed`: a condition depends on the time. `times`: columns that are read as dates or times.
     `made_of`: names of expressions of one column, such as lower(status), each with the column.
@@ -53,6 +54,7 @@ class TextRead:
     timed: bool
     times: frozenset[str] = frozenset()
     made_of: frozenset[tuple[str, str]] = frozenset()
+    matched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def read_text(text: str, itself: str, dialect: str = "duckdb") -> TextRead | Non
     sort_relations(root, driving, driving, joined, set())
     everything = {plain(relation_of(table)) for table in tree.find_all(exp.Table)}
     joined |= {name for name in everything if "." in name} - driving
-    filtered = tuple(dict.fromkeys(filtered_columns(tree, itself)))
+    filtered = tuple(dict.fromkeys(filtered_columns(tree, itself, ORDERED)))
     constants: dict[str, dict[str, None]] = {}
     for name, literal in literals(tree):
         constants.setdefault(name, {})[literal] = None
@@ -96,6 +98,7 @@ def read_text(text: str, itself: str, dialect: str = "duckdb") -> TextRead | Non
         any(TIME.search(each.sql("duckdb")) for each in tree.find_all(*COMPARISONS)),
         frozenset(read_as_times(tree)),
         frozenset(made_of(tree)),
+        tuple(dict.fromkeys(filtered_columns(tree, itself, (exp.EQ, exp.In)))),
     )
 
 
@@ -142,14 +145,17 @@ def sort_relations(scope: Scope, into: set[str], driving: set[str], joined: set[
             source.add(plain(relation_of(table)))
 
 
-def filtered_columns(tree: exp.Expr, itself: str) -> Iterator[str]:
-    """Yields the columns compared with what is read from the model: at > (SELECT max(at) FROM {{ this }})."""
+def filtered_columns(tree: exp.Expr, itself: str, by: tuple[type[exp.Expr], ...]) -> Iterator[str]:
+    """Yields the columns compared with what is read from the model: at > (SELECT max(at) FROM {{ this }}).
+
+    `by`: the comparisons.
+    """
     reads_itself = {
         scope_name(scope)
         for scope in traverse_scope(tree)
         if any(plain(relation_of(table)) == itself for table in scope.expression.find_all(exp.Table))
     } - {""}
-    for each in tree.find_all(*FILTERS):
+    for each in tree.find_all(*by):
         if _has_inner(each, itself, reads_itself):
             continue
         sides = [
@@ -164,7 +170,9 @@ def filtered_columns(tree: exp.Expr, itself: str) -> Iterator[str]:
                         yield from (column.name.lower() for column in other.find_all(exp.Column))
 
 
-FILTERS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.Between, exp.In)
+ORDERED = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
+
+FILTERS = (*ORDERED, exp.EQ, exp.In)
 
 
 def _has_inner(comparison: exp.Expr, itself: str, reads_itself: set[str]) -> bool:
@@ -335,10 +343,14 @@ def with_clocks(project: Project, reads: Mapping[str, TextRead]) -> Project:
     """
     filtered = [model.event_time.lower() for model in project.models.values() if model.event_time]
     filtered += [name for read in reads.values() for name in read.filtered]
+    matched = [name for read in reads.values() for name in read.matched]
     renamed = all_renames(reads.values())
     sources = {}
     for id_, source in project.sources.items():
         named = [column for name in filtered for column in columns_of(source, name, renamed)]
+        # A number or a text that is looked up in the model is a key, and says nothing of how new a row is.
+        looked_up = [column for name in matched for column in columns_of(source, name, renamed)]
+        named += [column for column in looked_up if is_time(source.column(column).type)]
         clock = clock_of(source, named)
         more = [name for name in dict.fromkeys(named) if name != clock and is_time(source.column(name).type)]
         sources[id_] = replace(source, clock=clock, clocks=tuple(more))
@@ -359,6 +371,7 @@ def clock_of(source: Source, filtered: Iterable[str]) -> str | None:
     if source.clock is not None:
         return source.clock
     keys = {name for key in source.keys if len(key) == 1 for name in key}
+    keys |= {name for foreign in source.foreign for name in foreign.columns}
     usable = {c.name.lower(): c for c in source.columns if can_be_clock(c.type) and c.name not in keys}
     for name in filtered:
         if name.lower() in usable:

@@ -158,6 +158,23 @@ def test_the_clock_is_what_models_filter_by() -> None:
     assert with_clocks(SHOP, {}).sources[ORDERS.id].clock == "updated_at"
 
 
+def test_what_is_looked_up_in_the_model_is_no_clock() -> None:
+    """With ticks in place of keys, no order had a customer, and models of both had no row in any trial."""
+    found = read(
+        "with old as (select customer_id, amount, updated_at from shop.main.by_country) select * from orders "
+        "where customer_id in (select customer_id from old) and amount = (select max(amount) from old)"
+    )
+    assert (found.filtered, found.matched) == ((), ("customer_id", "amount"))
+    plain = replace(ORDERS, clock=None)
+    assert clock_of(plain, ["customer_id", "amount"]) == "amount"
+    project = replace(SHOP, sources={ORDERS.id: plain})
+    assert with_clocks(project, {BY_COUNTRY.id: found}).sources[ORDERS.id].clock == "updated_at"
+    days = replace(found, matched=("made",))
+    made = replace(plain, columns=(*plain.columns, SourceColumn("made", "DATE", False)))
+    project = replace(SHOP, sources={ORDERS.id: made})
+    assert with_clocks(project, {BY_COUNTRY.id: days}).sources[ORDERS.id].clock == "made"
+
+
 def test_names_are_followed_through_renames() -> None:
     renamed = all_renames(
         [
