@@ -151,7 +151,8 @@ class Drawing:
         compared = [column for column in usable if self._compared(source, column)]
         for _ in range(30):
             for column in self.random.sample(usable, self.random.randint(1, len(usable))):
-                values[column.name] = self._value(source, column)
+                before = row[source.names.index(column.name)]
+                values[column.name] = self._value(source, column, before=before)
             # Drawn anew, a column often has a value for which a filter answers as before.
             if compared and self.random.random() < CROSSING:
                 column = self.random.choice(compared)
@@ -167,12 +168,19 @@ class Drawing:
             values[source.clock] = clock.literal(tick)
         return self.write(Put(source.id, number, tuple(values.values())))
 
-    def _value(self, source: Source, column: SourceColumn, *, asked: bool = False) -> str:
-        """Returns a random value of a column; `asked`: one that a model asks for, if one does."""
+    def _value(
+        self, source: Source, column: SourceColumn, *, asked: bool = False, before: str | None = None
+    ) -> str:
+        """Returns a random value of a column; `asked`: one that a model asks for, if one does.
+
+        `before`: the value of the row that is updated.
+        """
         linked = self._linked(source, column.name)
         if linked and self.random.random() < MEETING:
             return self.random.choice(linked)
         required = self._required(source, column)
+        if before is not None:
+            return self.domains.redrawn(self.random, column.name, column.type, required, before)
         return self.domains.draw(self.random, column.name, column.type, required, asked=asked)
 
     def _required(self, source: Source, column: SourceColumn) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -26,6 +26,7 @@ from campaign.dbt.reading import (
     check_literals,
     columns_of,
     ends_with,
+    grouping,
     named_relations,
     plain,
     read_text,
@@ -195,8 +196,16 @@ def domains_of(project: Project, reads: Mapping[str, TextRead], raw: Iterable[st
 
     def parts(name: str) -> list[str]:
         """Returns the parts of columns that a name may stand for, such as payload.type."""
-        pairs = [each.split(".", 1) for each in (name, *sorted(behind.get(name, ()))) if "." in each]
-        return [f"{column}.{path}" for first, path in pairs for column in columns(first)]
+        found = [name]
+        for each in found:
+            found.extend(other for other in sorted(behind.get(each, ())) if other not in found)
+        pairs = [each.split(".", 1) for each in found if "." in each]
+        return [f"{column}.{path}" for first, path in pairs for column in whole(first)]
+
+    def whole(name: str) -> list[str]:
+        """Returns the columns of which a part is read; one of the alias's name may stand beside its own."""
+        named = [each for also in (name, *sorted(behind.get(name, ()))) for each in columns(also)]
+        return list(dict.fromkeys(named))
 
     found = [pair for read in reads.values() for name in read.constants for pair in _pairs(name, read)]
     checks = [check for source in project.sources.values() for check in source.checks]
@@ -210,8 +219,11 @@ def domains_of(project: Project, reads: Mapping[str, TextRead], raw: Iterable[st
         for one, two in read.links:
             for column in columns(one):
                 links.setdefault(column, set()).update(columns(two))
+    groups = grouping(project, reads)
+    keys = [name for id_, model in project.models.items() if id_ not in groups for name in model.key]
     clocks = {source.clock.lower() for source in project.sources.values() if source.clock}
     of_clocks = [value for name in clocks for value in constants.get(name, ())]
+    times = frozenset[str]().union(*(read.times for read in reads.values()))
     timed = any(read.timed for read in reads.values()) or any(map(RUN_STARTED.search, raw))
     return Domains(
         base_day(of_clocks, timed=timed),
@@ -219,8 +231,21 @@ def domains_of(project: Project, reads: Mapping[str, TextRead], raw: Iterable[st
         {name: frozenset(others) for name, others in links.items()},
         renamed,
         clock_scale(of_clocks),
-        frozenset[str]().union(*(read.times for read in reads.values())),
+        frozenset(times).union(*(parts(name) for name in times)),
+        _documents(reads.values(), whole),
+        frozenset(part for name in keys for part in parts(name)),
     )
+
+
+def _documents(
+    reads: Iterable[TextRead], whole: Callable[[str], Iterable[str]]
+) -> dict[str, tuple[str, ...]]:
+    """Returns the columns that models read as JSON, with the paths; `whole`: the columns of a name."""
+    found: dict[str, dict[str, None]] = {}
+    for name, _, path in (each.partition(".") for read in reads for each in sorted(read.documents)):
+        for column in whole(name):
+            found.setdefault(column, {}).update({path: None} if path else {})
+    return {name: tuple(paths) for name, paths in found.items()}
 
 
 def _pairs(name: str, read: TextRead) -> list[tuple[str, str]]:

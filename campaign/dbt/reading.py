@@ -42,7 +42,8 @@ class TextRead:
     such as `id IN (SELECT id FROM {{ this }})`. `constants`: literals by column name.
     `links`: names of columns that are compared with one another. `renames`: other names of columns, each with
     the column. `timed`: a condition depends on the time. `times`: columns that are read as dates or times.
-    `made_of`: names of expressions of one column, such as lower(status), each with the column.
+    `made_of`: names of expressions of one column, such as lower(status), each with the column. `documents`:
+    columns that are read as JSON, each with a path: payload.type. `groups`: several rows may become one.
     """
 
     driving: frozenset[str]
@@ -55,6 +56,8 @@ class TextRead:
     times: frozenset[str] = frozenset()
     made_of: frozenset[tuple[str, str]] = frozenset()
     matched: tuple[str, ...] = ()
+    documents: frozenset[str] = frozenset()
+    groups: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,8 @@ def read_text(text: str, itself: str, dialect: str = "duckdb") -> TextRead | Non
         frozenset(read_as_times(tree)),
         frozenset(made_of(tree)),
         tuple(dict.fromkeys(filtered_columns(tree, itself, (exp.EQ, exp.In)))),
+        frozenset(documents(tree)),
+        tree.find(exp.Group, exp.Distinct, exp.RowNumber, exp.Rank, exp.DenseRank, exp.Qualify) is not None,
     )
 
 
@@ -167,7 +172,11 @@ def filtered_columns(tree: exp.Expr, itself: str, by: tuple[type[exp.Expr], ...]
             if itself in names or names & reads_itself:
                 for other in sides:
                     if other is not side:
-                        yield from (column.name.lower() for column in other.find_all(exp.Column))
+                        columns = other.find_all(exp.Column)
+                        # A part of a document may say how new it is, the document does not.
+                        yield from (
+                            c.name.lower() for c in columns if not isinstance(wrapped(c).parent, PARTS)
+                        )
 
 
 ORDERED = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
@@ -255,11 +264,29 @@ def parts_of(tree: exp.Expr) -> Iterator[str]:
 
     A column with the name of its table reads as a field, too; no source has a column of that name.
     """
-    for each in tree.find_all(exp.JSONExtract, exp.JSONExtractScalar, exp.Bracket, exp.Column, exp.Any):
-        if not isinstance(each.parent, (exp.JSONExtract, exp.JSONExtractScalar, exp.Bracket)):
-            names = part_names(each)
-            if len(names) > 1:
-                yield ".".join([names[0].lower(), *names[1:]])
+    for each in tree.find_all(*PARTS, exp.Column, exp.Any):
+        names = [] if isinstance(wrapped(each).parent, PARTS) else part_names(each)
+        if len(names) > 1:
+            yield ".".join([names[0].lower(), *names[1:]])
+
+
+def documents(tree: exp.Expr) -> Iterator[str]:
+    """Yields the columns that are read as JSON, where a path of them is read with it: payload.type."""
+    for extract in tree.find_all(exp.JSONExtract, exp.JSONExtractScalar):
+        names = [] if isinstance(wrapped(extract).parent, PARTS) else part_names(extract)
+        if names:
+            yield ".".join([names[0].lower(), *names[1:]])
+    for each in tree.find_all(exp.Cast, exp.Func):
+        anonymous = isinstance(each, exp.Anonymous)
+        named = anonymous and re.match("json_(?!object|array$|quote|merge|group)", each.name, re.IGNORECASE)
+        first = next(iter(each.expressions), None) if anonymous else each.this
+        is_json = isinstance(each, exp.Cast) and each.to.this == exp.DataType.Type.JSON
+        if isinstance(first, exp.Column) and (named or is_json or each.key in JSON_READERS):
+            yield first.name.lower()
+
+
+JSON_READERS = frozenset({"parsejson", "fromjson", "jsontype", "jsonkeys"})
+"""Functions of sqlglot that read a text as JSON, by their keys."""
 
 
 def part_names(each: exp.Expr) -> list[str]:
@@ -268,10 +295,37 @@ def part_names(each: exp.Expr) -> list[str]:
         return [name for name in (each.table, each.name) if name]
     if isinstance(each, exp.Any):
         return [*[column.name for column in each.find_all(exp.Column)][:1], ELEMENT]
-    above = [each.this.name] if isinstance(each.this, exp.Column) else part_names(each.this)
-    keys = each.expressions if isinstance(each, exp.Bracket) else each.expression.expressions
-    names = [key.name for key in keys if isinstance(key, exp.JSONPathKey) or key.is_string]
+    if not isinstance(each, PARTS):
+        return []
+    inner = bare(each.this)
+    above = [inner.name] if isinstance(inner, exp.Column) else part_names(inner)
+    path = each.args.get("expression")
+    keys = each.expressions if isinstance(each, exp.Bracket) else path.expressions if path else []
+    # Several paths at once are a list of texts.
+    several = isinstance(path, exp.Array)
+    names = [k.name for k in keys if isinstance(k, exp.JSONPathKey) or (k.is_string and not several)]
     return [*above, *names] if above else []
+
+
+PARTS = (exp.JSONExtract, exp.JSONExtractScalar, exp.Bracket)
+"""Expressions that read a part of a column."""
+
+
+WRAPPERS = (exp.Paren, exp.Cast, exp.ParseJSON)
+
+
+def bare(each: exp.Expr) -> exp.Expr:
+    """Returns an expression without parentheses, casts and json(..) around it."""
+    while isinstance(each, WRAPPERS):
+        each = each.this
+    return each
+
+
+def wrapped(each: exp.Expr) -> exp.Expr:
+    """Returns an expression with all parentheses, casts and json(..) around it."""
+    while isinstance(each.parent, WRAPPERS):
+        each = each.parent
+    return each
 
 
 def with_neighbours(literal: exp.Literal) -> list[str]:
@@ -294,8 +348,9 @@ def read_as_times(tree: exp.Expr) -> Iterator[str]:
     """Yields the names of columns that are cast to a date or timestamp, or parsed as one."""
     for each in tree.find_all(exp.Cast, exp.TryCast, exp.StrToTime, exp.StrToDate):
         to = each.to.this if isinstance(each, exp.Cast) else exp.DataType.Type.TIMESTAMP
-        if isinstance(each.this, exp.Column) and to in exp.DataType.TEMPORAL_TYPES:
-            yield each.this.name.lower()
+        if to in exp.DataType.TEMPORAL_TYPES:
+            inner = bare(each.this)
+            yield from [inner.name.lower()] if isinstance(inner, exp.Column) else parts_of(inner)
 
 
 def check_literals(check: str) -> list[tuple[str, str]]:
@@ -333,6 +388,12 @@ def roles(project: Project, reads: Mapping[str, TextRead]) -> Roles:
         id_: (project.ancestors[id_] & project.sources.keys()) - found for id_, found in driving.items()
     }
     return Roles(driving, joined)
+
+
+def grouping(project: Project, reads: Mapping[str, TextRead]) -> frozenset[str]:
+    """Returns the models whose key is no key of a source: they group its rows, or one above them does."""
+    groups = {id_ for id_, read in reads.items() if read.groups}
+    return frozenset(id_ for id_ in project.models if any(each.id in groups for each in project.above(id_)))
 
 
 def with_clocks(project: Project, reads: Mapping[str, TextRead]) -> Project:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -28,6 +28,9 @@ NULL_SHARE = 0.15
 
 ASKED_NULL_SHARE = 0.5
 """The share of NULL in a column of which a model asks for it, such as by `deleted_at IS NULL`."""
+
+UNIQUE = 1_000_000
+"""The number of values of a part of a document that is a key in a model: hardly ever two rows share one."""
 
 INTEGERS = frozenset(
     f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
@@ -186,6 +189,31 @@ def document_of(parts: Mapping[str, str]) -> str:
     return f"'{text}'::JSON" if document else ""
 
 
+def _leaves(parts: Mapping[str, str]) -> dict[str, str]:
+    """Returns the parts of a document that have no parts."""
+    return {path: each for path, each in parts.items() if not any(n.startswith(f"{path}.") for n in parts)}
+
+
+def _parsed(literal: str) -> dict[str, str]:
+    """Returns the parts of a document, given as a literal, as literals by path."""
+
+    def of(document: Any, above: str) -> Iterator[tuple[str, str]]:
+        for name, value in document.items():
+            if isinstance(value, dict):
+                yield from of(value, f"{above}{name}.")
+            else:
+                text = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else json.dumps(value)
+                yield f"{above}{name}", NULL if value is None else text
+
+    return dict(of(json.loads(literal.removesuffix("::JSON")[1:-1].replace("''", "'")), ""))
+
+
+def _literal(parts: Mapping[str, str], like: str) -> str:
+    """Returns a document as a literal of the same type as another one."""
+    found = document_of(_leaves(parts))
+    return found if like.endswith("::JSON") else found.removesuffix("::JSON")
+
+
 def letters(number: int) -> str:
     """Returns a short text for each number from 1: a, b, ..., z, a1, ..."""
     suffix, letter = divmod(number - 1, 26)
@@ -217,7 +245,9 @@ class Domains:
     """The values of columns. `constants`: by the name of a column, literals that models compare it with.
 
     `links`: by the name of a column, those that it is compared with. `renamed`: by another name, the columns
-    that it may stand for. `scale`: of clocks that are numbers. `times`: columns that models read as times.
+    that it may stand for. `scale`: of clocks that are numbers. `times`: columns, and parts of them, that
+    models read as times. `documents`: columns that models read as JSON, with the paths that they read.
+    `unique`: parts that stand in a `unique_key`, such as payload.id.
     """
 
     base: dt.date
@@ -226,9 +256,14 @@ class Domains:
     renamed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     scale: int = 1
     times: frozenset[str] = frozenset()
+    documents: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    unique: frozenset[str] = frozenset()
 
     def compared(self, name: str, type_: str, required: bool) -> list[str]:
         """Returns the constants of a column that its rows may hold; NULL too, where a model asks for it."""
+        if self._in_text(name, type_):
+            literals = self.compared(name, "JSON", required)
+            return [each.removesuffix("::JSON") for each in literals]
         found = [each for each in self.constants.get(name.lower(), ()) if may_hold(type_, each)]
         start = f"{name.lower()}."
         parts = {n.removeprefix(start): values for n, values in self.constants.items() if n.startswith(start)}
@@ -240,6 +275,10 @@ class Domains:
 
         `asked`: one that a model asks for, where one does.
         """
+        if self._in_text(name, type_):
+            return self.draw(random, name, "JSON", required, asked=asked).removesuffix("::JSON")
+        if type_ == "JSON" and name.lower() in self.documents:
+            return self._document(random, name.lower(), required, asked=asked)
         compared = self.compared(name, type_, required)
         if asked and compared:
             return random.choice(compared)
@@ -255,8 +294,53 @@ class Domains:
 
     def across(self, random: Random, name: str, type_: str, required: bool, value: str) -> str:
         """Returns a value for which a filter may answer otherwise than for `value`: across a constant."""
+        paths = self._compared_paths(name.lower(), type_)
+        if paths and value != NULL:
+            return self._across_document(random, f"{name.lower()}.{random.choice(paths)}", value)
         compared = self.compared(name, type_, required)
         if value not in compared:
             return random.choice(compared)
         plain = [value_of(type_, number, self.base) for number in (1, 2, 3)]
         return random.choice([each for each in (*compared, *plain) if each != value])
+
+    def redrawn(self, random: Random, name: str, type_: str, required: bool, before: str) -> str:
+        """Returns a random value in place of `before`; parts that stand in a `unique_key` stay."""
+        drawn, name = self.draw(random, name, type_, required), name.lower()
+        kept = [path for path in self.documents.get(name, ()) if f"{name}.{path}" in self.unique]
+        if not kept or NULL in (before, drawn):
+            return drawn
+        old, new = _parsed(before), _parsed(drawn)
+        return _literal(new | {path: old[path] for path in kept if path in old}, drawn)
+
+    def _in_text(self, name: str, type_: str) -> bool:
+        """Returns whether a column of text holds documents of JSON."""
+        return type_.startswith("VARCHAR") and name.lower() in self.documents
+
+    def _document(self, random: Random, name: str, required: bool, *, asked: bool) -> str:
+        """Returns a random document that has every path that models read of it, or NULL."""
+        # What is a key in a model is not NULL for other kinds of change.
+        required = required or any(part.startswith(f"{name}.") for part in self.unique)
+        if not required and not asked and random.random() < NULL_SHARE:
+            return NULL
+        parts = {}
+        for path in self.documents[name]:
+            part, parts[path] = f"{name}.{path}", str(random.randint(1, 3))
+            if constants := self.constants.get(part, ()):
+                parts[path] = random.choice(constants) if asked or random.random() < 0.6 else parts[path]
+            elif part in self.unique:
+                parts[path] = str(random.randint(1, UNIQUE))
+            elif part in self.times:
+                parts[path] = Clock("VARCHAR", self.base).literal(NEWEST - 60 * random.randint(1, 3))
+        return document_of(_leaves(parts)) or value_of("JSON", random.randint(1, 3), self.base)
+
+    def _across_document(self, random: Random, part: str, value: str) -> str:
+        """Returns a document in which a part has another value: a constant of a model, or not."""
+        parts, path = _parsed(value), part.partition(".")[2]
+        others = [each for each in (*self.constants[part], "1", "2") if each != parts.get(path)]
+        return _literal({**parts, path: random.choice(others)}, value)
+
+    def _compared_paths(self, name: str, type_: str) -> list[str]:
+        """Returns the paths of a document that models compare with constants; [] for what is none."""
+        is_document = type_ == "JSON" or self._in_text(name, type_)
+        paths = self.documents.get(name, ()) if is_document else ()
+        return [path for path in paths if f"{name}.{path}" in self.constants]

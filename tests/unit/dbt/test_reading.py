@@ -116,6 +116,46 @@ def test_rows_meet_what_models_ask_of_a_part_of_a_column() -> None:
                 connection.execute(f"SELECT CAST({literal} AS {type_})")
 
 
+def test_texts_that_models_read_as_json_are_documents() -> None:
+    """Random texts are malformed, so that the model could not be built, or had no row in any trial."""
+    types = {"data": "VARCHAR", "raw": "JSON", "id": "INTEGER"}
+    columns = tuple(SourceColumn(name, type_, True) for name, type_ in types.items())
+    project = replace(SHOP, sources={ORDERS.id: replace(ORDERS, columns=columns, clock=None)})
+    staged = read("select data as payload, raw from shop.main.orders where json_array_length(raw) is null")
+    above = read(
+        "select (payload::json->>'$.id')::int as id, ((payload->'user')->>'at')::timestamp as at, "
+        "raw->>'b' as b from shop.main.staged where payload->>'$.type' = 'click' "
+        "and (payload->>'at')::timestamp > (select max(at) from shop.main.by_country)"
+    )
+    domains = domains_of(project, {"staged": staged, BY_COUNTRY.id: above}, [])
+    assert above.filtered == ()
+    assert {*domains.documents["data"]} == {"id", "user.at", "type", "at"}
+    with duckdb.connect() as connection:
+        for number in range(20):
+            row = [domains.draw(Random(number), name, types[name], required=True) for name in ("data", "raw")]
+            domains.redrawn(Random(1), "data", "VARCHAR", True, row[0])
+            across = domains.across(Random(number), "data", "VARCHAR", True, row[0])
+            read_back = "d->>'id', (d->'user'->>'at')::timestamp, d->>'type', r->>'b'"
+            query = f"SELECT {read_back} FROM (SELECT (%s)::VARCHAR d, {row[1]} r)"
+            before, after = (connection.execute(query % each).fetchone() for each in (row[0], across))
+            again = connection.execute(query % domains.redrawn(Random(1), "data", "VARCHAR", True, row[0]))
+            assert before
+            assert after
+            assert None not in before
+            # A part that is the model's key stays, and what the model asks for changes.
+            assert before[0] == after[0] == (again.fetchone() or [None])[0]
+            assert before[2] != after[2]
+
+
+def test_a_key_of_groups_is_no_key_of_a_part() -> None:
+    text = "select data->>'kind' as id, count(*) as n from shop.main.orders group by 1"
+    columns = (SourceColumn("data", "VARCHAR", True),)
+    project = replace(SHOP, sources={ORDERS.id: replace(ORDERS, columns=columns, clock=None)})
+    assert domains_of(project, {BY_COUNTRY.id: read(text)}, []).unique == frozenset()
+    plain = domains_of(project, {BY_COUNTRY.id: read("select data->>'kind' as id from shop.main.orders")}, [])
+    assert plain.unique == {"data.kind"}
+
+
 def test_a_field_of_a_table_is_no_part() -> None:
     found = domains_of(
         SHOP, {"m": read("select o.amount as a from shop.main.orders o where o.amount = 7")}, []
