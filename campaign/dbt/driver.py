@@ -426,6 +426,7 @@ def duckdb_output(output: Answer, project: Path, folder: Path, where: str) -> tu
     if attached:
         copied["attach"] = attached
     catalogs = [Path(path).stem if path != ":memory:" else "memory", *(each["alias"] for each in attached)]
+    facts["settings"] = bool(set(output) - {"type", "path", "schema", "threads"})
     return copied, {**facts, "scripts": not attached, "catalogs": catalogs}
 
 

@@ -62,9 +62,12 @@ def written(folder: Path, models: dict[str, str]) -> list[str]:
     return ["dbt", str(folder), "--dbt-python", str(PYTHON), "--schema", str(folder / "schema.sql")]
 
 
-def judged(folder: Path, models: dict[str, str], *words: str, expected: ExitCode) -> DbtDocument:
+def judged(
+    folder: Path, models: dict[str, str], *words: str, expected: ExitCode, profile: str = PROFILE
+) -> DbtDocument:
     """What `dvs dbt` says of models, by name and text."""
     command = written(folder, models)
+    (folder / "profiles.yml").write_text(profile)
     done = CliRunner().invoke(main, [*command, "--out", str(folder / "out"), "--json", *words])
     assert done.exit_code == expected, done.output
     found: DbtDocument = json.loads(done.stdout)
@@ -172,6 +175,22 @@ def test_values_of_a_file_are_hidden_unless_they_are_asked_for(
         files = [file.read_text() for file in (folder / "out").rglob("*.*")]
         assert any("geheim" in text for text in (json.dumps(found), *files)) is shown
         assert any("hidden" in text for text in files) is not shown
+
+
+def test_a_reproduction_has_the_settings_of_the_profile(tmp_path: Path) -> None:
+    """Its target had the path and the schema only, so that the model failed there."""
+    profile = PROFILE.replace("shop.duckdb", "shop.duckdb, settings: {integer_division: true}")
+    needs_it = (
+        "{{ config(materialized='incremental', unique_key='id') }} select id, page,"
+        " case when not current_setting('integer_division') then error('no settings') end as failed"
+        " from web.visits"
+    )
+    words = ("--trials", "1", *kinds("deleted"))
+    judged(tmp_path, {"needs_it": needs_it}, *words, expected=ExitCode.OK, profile=profile)
+    script = tmp_path / "out" / "differences" / "needs_it-deleted" / "reproduce.sh"
+    environment = {"PYTHON": str(PYTHON), "PATH": "/usr/bin:/bin"}
+    ran = subprocess.run(["bash", str(script)], env=environment, capture_output=True, text=True)
+    assert (ran.returncode, "too many:" in ran.stdout) == (1, True), ran.stdout + ran.stderr
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

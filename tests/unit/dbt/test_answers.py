@@ -52,6 +52,7 @@ def searched(cells: Mapping[ChangeKind, ModelCell], of: Any = BY_COUNTRY) -> Dbt
 
 PROFILE = {
     "type": "duckdb",
+    "settings": False,
     "name": "shop",
     "target": "dev",
     "file": "shop.duckdb",
@@ -243,6 +244,10 @@ def test_pages_show_the_rows_of_a_difference() -> None:
     script = reproduce_sh("by_country", "appended_late", reproduction, "/a b/shop", PROFILE)
     assert "PROJECT=${PROJECT:-'/a b/shop'}" in script
     assert script.count('INSERT INTO "shop"."main"."orders"') == 3
+    with_settings = {**PROFILE, "settings": True, "profiles": "/a b/profiles.yml"}
+    configured = reproduce_sh("by_country", "appended_late", reproduction, "/a b/shop", with_settings)
+    assert "PROFILES=${PROFILES:-'/a b/profiles.yml'}" in configured
+    assert "PROFILES" not in script
     on_spark = reproduce_sh("by_country", "appended_late", reproduction, "/a b/shop", SPARK)
     assert "PROFILES=${PROFILES:-'/a b/profiles.yml'}" in on_spark
     document_, program = re.findall(r"<<'EOF'\n(.*?)\nEOF\n", on_spark, re.DOTALL)
