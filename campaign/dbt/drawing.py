@@ -306,7 +306,10 @@ def _few(drawing: Drawing) -> range:
 def _clock_column(drawing: Drawing) -> str:
     """Returns the name of the clock column. Raises NotPossible: there is none."""
     if drawing.source.clock is None:
-        raise NotPossible(f"{drawing.source.name} has no clock column")
+        raise NotPossible(
+            f"{drawing.source.name} has no clock column; if one says how new a row is, name it by "
+            "loaded_at_field, or by meta: {dvs: {clock: ..}}"
+        )
     return drawing.source.clock
 
 
@@ -340,7 +343,9 @@ def _updated_without_clock(drawing: Drawing, _late: int) -> Iterator[Change]:
 def _key_changed(drawing: Drawing, _late: int) -> Iterator[Change]:
     source = drawing.source
     if not drawing.key:
-        raise NotPossible(f"{source.name} has no key")
+        raise NotPossible(
+            f"{source.name} has no key; test one by `unique`, or name it by meta: {{dvs: {{key: [..]}}}}"
+        )
     number = drawing.unreferenced()
     row = drawing.contents.rows[source.id][number]
     fresh = dict(zip(source.names, drawing.row(source, drawing.later()), strict=True))

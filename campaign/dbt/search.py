@@ -145,12 +145,23 @@ def pairs_of(
             for id_ in models:
                 answers[id_][kind].applicable = True
             found.append(pair)
-    for cells in answers.values():
+    for id_, cells in answers.items():
         for kind, cell in cells.items():
             if not cell.applicable and not cell.reason:
-                joins = kind is ChangeKind.DIMENSION_CHANGED
-                cell.reason = "it joins no other source" if joins else "it has no such source"
+                cell.reason = _why_not(kind, any_source=bool(project.sources_of([id_])))
     return found
+
+
+def _why_not(kind: ChangeKind, *, any_source: bool) -> str:
+    """Returns why a kind of change can happen to no source of a model, and what to do."""
+    if not any_source:
+        return (
+            "it is built from no source or seed, so that nothing changes; name its tables by source(..), or "
+            "write those that it names itself into the file of --schema"
+        )
+    if kind is ChangeKind.DIMENSION_CHANGED:
+        return "it joins no other source"
+    return "its sources are only joined; --kind dimension_changed tries what happens to them"
 
 
 def drawn(facts: ProjectFacts, pair: Pair, seed: int, number: int, rounds: int, redraw: int = 0) -> Trial:

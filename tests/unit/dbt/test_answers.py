@@ -46,7 +46,7 @@ def searched(cells: Mapping[ChangeKind, ModelCell], of: Any = BY_COUNTRY) -> Dbt
     """The result of a search over one model."""
     project = type(SHOP)(SHOP.sources, {of.id: of}, (of.id,), "1.11", {of.id: SHOP.ancestors[BY_COUNTRY.id]})
     facts = ProjectFacts(project, Roles({}, {}), Domains(BASE, {}), {}, {}, {})
-    all_cells = {kind: ModelCell(reason="it has no such source") for kind in ChangeKind} | dict(cells)
+    all_cells = {kind: ModelCell(reason="it joins no other source") for kind in ChangeKind} | dict(cells)
     return DbtResult(facts, {of.id: all_cells}, PROFILE, trials=3, comparisons=3, seconds=1.0)
 
 

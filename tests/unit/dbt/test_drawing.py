@@ -9,15 +9,18 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
+from campaign.dbt.answers import ModelCell
 from campaign.dbt.databases import keeps_checks
 from campaign.dbt.drawing import NotPossible, draw, latenesses
+from campaign.dbt.facts import ProjectFacts
 from campaign.dbt.kinds import ChangeKind
 from campaign.dbt.project import Project, Source, SourceColumn
-from campaign.dbt.rows import DAY, NULL, Clock
-from campaign.dbt.search import without_change
+from campaign.dbt.reading import Roles
+from campaign.dbt.rows import DAY, NULL, Clock, Domains
+from campaign.dbt.search import pairs_of, without_change
 from campaign.dbt.smaller import keeps_references, shrink
 from campaign.dbt.trials import Contents, Gone, Put, Row, Trial, Widened
-from tests.unit.dbt.projects import BASE, CUSTOMERS, ORDERS, SHOP, drawing
+from tests.unit.dbt.projects import BASE, CUSTOMERS, ORDERS, SHOP, drawing, model
 
 LATE = 60
 
@@ -255,6 +258,20 @@ def test_a_dimension_changes_below_rows_that_refer_to_it(seed: int, required: bo
         assert len(references) >= 2
         assert keeps_references(project, trial)
         assert not required or NULL not in references
+
+
+def test_a_change_that_no_source_can_see_says_what_to_do() -> None:
+    alone, joining = model("alone"), model("joining", CUSTOMERS.id)
+    ids = (alone.id, joining.id)
+    ancestors = {alone.id: frozenset[str](), joining.id: frozenset({CUSTOMERS.id})}
+    project = replace(SHOP, models={alone.id: alone, joining.id: joining}, selected=ids, ancestors=ancestors)
+    roles = Roles(dict.fromkeys(ids, frozenset()), ancestors)
+    facts = ProjectFacts(project, roles, Domains(BASE, {}), {}, {}, {})
+    kinds = (ChangeKind.APPENDED, ChangeKind.DIMENSION_CHANGED)
+    answers = {id_: {kind: ModelCell() for kind in kinds} for id_ in ids}
+    assert [pair.models for pair in pairs_of(facts, answers, kinds, {"memory": False})] == [(joining.id,)]
+    assert "name its tables by source(..)" in answers[alone.id][ChangeKind.APPENDED].reason
+    assert "--kind dimension_changed" in answers[joining.id][ChangeKind.APPENDED].reason
 
 
 def test_what_a_source_refers_to_comes_along() -> None:
