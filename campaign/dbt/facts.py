@@ -59,6 +59,7 @@ class ProjectFacts:
 
     `ignored`: columns that differ between two full refreshes of the same sources, or that the user ignores.
     `wrong`: why some models cannot be judged. `empty`: the errors of models while their sources are empty.
+    `grouping`: models whose key is no key of a source.
     """
 
     project: Project
@@ -67,6 +68,7 @@ class ProjectFacts:
     ignored: Mapping[str, frozenset[str]]
     wrong: Mapping[str, str]
     empty: Mapping[str, str]
+    grouping: frozenset[str] = frozenset()
 
 
 def opened(
@@ -178,7 +180,15 @@ def learned(dbt: Dbt, project: Project, seed: int) -> ProjectFacts:
                 unsteady.update({model.id: reason} if reason else {})
     # Values that a model cannot take may be the reason of one failure, hardly of two.
     never = {id_: reason for id_, reason in failed[0].items() if id_ in failed[1]}
-    return ProjectFacts(project, roles(project, reads), domains, ignored, never | unsteady, failures(first))
+    return ProjectFacts(
+        project,
+        roles(project, reads),
+        domains,
+        ignored,
+        never | unsteady,
+        failures(first),
+        grouping(project, reads),
+    )
 
 
 def domains_of(project: Project, reads: Mapping[str, TextRead], raw: Iterable[str]) -> Domains:

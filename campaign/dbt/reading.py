@@ -103,7 +103,7 @@ def read_text(text: str, itself: str, dialect: str = "duckdb") -> TextRead | Non
         frozenset(made_of(tree)),
         tuple(dict.fromkeys(filtered_columns(tree, itself, (exp.EQ, exp.In)))),
         frozenset(documents(tree)),
-        tree.find(exp.Group, exp.Distinct, exp.RowNumber, exp.Rank, exp.DenseRank, exp.Qualify) is not None,
+        groups(root, set()),
     )
 
 
@@ -148,6 +148,23 @@ def sort_relations(scope: Scope, into: set[str], driving: set[str], joined: set[
             sort_relations(inner, source, driving, joined, seen)
         elif isinstance(table, exp.Table):
             source.add(plain(relation_of(table)))
+
+
+def groups(scope: Scope, seen: set[int]) -> bool:
+    """Returns whether a scope makes one row of several (GROUP BY, DISTINCT), or what it reads in FROM does.
+
+    A grouping that is only joined or looked up, such as that of the keys that changed, is none.
+    """
+    if id(scope) in seen:
+        return False
+    seen.add(id(scope))
+    if scope.set_operation_scopes:
+        return any(groups(part, seen) for part in scope.set_operation_scopes)
+    select = scope.expression
+    first = select.args.get("from_") or select.args.get("from")
+    inner = None if first is None else scope.sources.get(first.this.alias_or_name)
+    grouped = bool(select.args.get("group") or select.args.get("distinct"))
+    return grouped or (isinstance(inner, Scope) and groups(inner, seen))
 
 
 def filtered_columns(tree: exp.Expr, itself: str, by: tuple[type[exp.Expr], ...]) -> Iterator[str]:

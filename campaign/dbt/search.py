@@ -126,7 +126,8 @@ def pairs_of(
                 each for each in project.with_referenced(project.sources_of(models)) if each.id != source.id
             ]
             named = {name for id_ in models for name in project.models[id_].key}
-            keys = {each.id: key_of(project, each, models, facts.domains) for each in (source, *others)}
+            of_rows = [id_ for id_ in models if id_ not in facts.grouping]
+            keys = {each.id: key_of(project, each, of_rows, facts.domains) for each in (source, *others)}
             merged = {
                 each.id: frozenset(
                     column.lower()

@@ -17,6 +17,7 @@ from campaign.dbt.reading import (
     check_literals,
     clock_of,
     columns_of,
+    grouping as grouping_of,
     read_text,
     roles,
     with_clocks,
@@ -154,6 +155,32 @@ def test_a_key_of_groups_is_no_key_of_a_part() -> None:
     assert domains_of(project, {BY_COUNTRY.id: read(text)}, []).unique == frozenset()
     plain = domains_of(project, {BY_COUNTRY.id: read("select data->>'kind' as id from shop.main.orders")}, [])
     assert plain.unique == {"data.kind"}
+
+
+@pytest.mark.parametrize(
+    ("text", "grouping"),
+    [
+        ("select customer_id as id, count(*) from orders group by 1", True),
+        ("with g as (select distinct id from orders), h as (select * from g) select * from h", True),
+        ("select id from orders union all select id from customers group by id", True),
+        (
+            "with new as (select id from orders group by id) select * from orders where id in (from new)",
+            False,
+        ),
+        ("with t as (select distinct id from orders) select o.* from orders o join t using (id)", False),
+        ("select id, sum(amount) over (order by id) from orders where at > (select max(at) from m)", False),
+    ],
+)
+def test_a_model_that_groups_has_no_key_of_a_source(text: str, grouping: bool) -> None:
+    """With a row for each of its keys, a model that replaces a total by that of new rows was never wrong."""
+    found = read(text)
+    assert found.groups is grouping
+    # A model above it has its rows.
+    above = replace(model("above", BY_COUNTRY.id), id="model.shop.above")
+    models = {BY_COUNTRY.id: BY_COUNTRY, above.id: above}
+    ancestors = {**SHOP.ancestors, above.id: frozenset({BY_COUNTRY.id})}
+    project = replace(SHOP, models=models, ancestors=ancestors)
+    assert grouping_of(project, {BY_COUNTRY.id: found}) == (frozenset(models) if grouping else frozenset())
 
 
 def test_a_field_of_a_table_is_no_part() -> None:
