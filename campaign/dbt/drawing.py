@@ -58,7 +58,7 @@ class Drawing:
     `keys`: for each source the columns by which its rows are told apart. `merged`: its columns in models'
     keys, which are NULL only where the kind of change says so; also those of sources that do not change, or
     their rows would show a difference that is not the change's. `newest`, `oldest`: ticks of the clocks.
-    `numbers`: those of the next rows.
+    `numbers`: those of the next rows. `repeats`: rows of the source may share a key that it does not declare.
     """
 
     random: Random
@@ -71,6 +71,7 @@ class Drawing:
     newest: int = NEWEST
     oldest: int = NEWEST
     numbers: Iterator[int] = field(default_factory=count)
+    repeats: bool = False
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -246,7 +247,8 @@ class Drawing:
         return keeps_checks(source.checks, [(column.name, column.type) for column in source.columns], row)
 
     def _clashes(self, source: Source, row: Row, others: Sequence[Row]) -> bool:
-        for key in self._keys(source):
+        repeats = self.repeats and source.id == self.source.id
+        for key in source.keys if repeats else self._keys(source):
             places = [source.names.index(name) for name in key]
             # NULL equals nothing, so that two rows may have it.
             if any(all(other[p] == row[p] != NULL for p in places) for other in others):

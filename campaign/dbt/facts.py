@@ -32,6 +32,7 @@ from campaign.dbt.reading import (
     read_text,
     roles,
     with_clocks,
+    with_repeats,
 )
 from campaign.dbt.rows import BASE, DAY, NEWEST, Domains
 from campaign.dbt.run import Rejected, Runner, failures
@@ -59,7 +60,7 @@ class ProjectFacts:
 
     `ignored`: columns that differ between two full refreshes of the same sources, or that the user ignores.
     `wrong`: why some models cannot be judged. `empty`: the errors of models while their sources are empty.
-    `grouping`: models whose key is no key of a source.
+    `grouping`: models whose key is no key of a source; `repeating`: those that take the latest row of a key.
     """
 
     project: Project
@@ -69,6 +70,7 @@ class ProjectFacts:
     wrong: Mapping[str, str]
     empty: Mapping[str, str]
     grouping: frozenset[str] = frozenset()
+    repeating: frozenset[str] = frozenset()
 
 
 def opened(
@@ -188,6 +190,7 @@ def learned(dbt: Dbt, project: Project, seed: int) -> ProjectFacts:
         never | unsteady,
         failures(first),
         grouping(project, reads),
+        with_repeats(project, reads),
     )
 
 

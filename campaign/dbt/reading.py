@@ -44,6 +44,7 @@ class TextRead:
     the column. `timed`: a condition depends on the time. `times`: columns that are read as dates or times.
     `made_of`: names of expressions of one column, such as lower(status), each with the column. `documents`:
     columns that are read as JSON, each with a path: payload.type. `groups`: several rows may become one.
+    `latest`: of several rows of a key one is chosen, by its place in an order.
     """
 
     driving: frozenset[str]
@@ -58,6 +59,7 @@ class TextRead:
     matched: tuple[str, ...] = ()
     documents: frozenset[str] = frozenset()
     groups: bool = False
+    latest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ def read_text(text: str, itself: str, dialect: str = "duckdb") -> TextRead | Non
         tuple(dict.fromkeys(filtered_columns(tree, itself, (exp.EQ, exp.In)))),
         frozenset(documents(tree)),
         groups(root, set()),
+        takes_latest(tree),
     )
 
 
@@ -163,8 +166,27 @@ def groups(scope: Scope, seen: set[int]) -> bool:
     select = scope.expression
     first = select.args.get("from_") or select.args.get("from")
     inner = None if first is None else scope.sources.get(first.this.alias_or_name)
-    grouped = bool(select.args.get("group") or select.args.get("distinct"))
+    distinct = select.args.get("distinct")
+    grouped = bool(select.args.get("group")) or (distinct is not None and not distinct.args.get("on"))
     return grouped or (isinstance(inner, Scope) and groups(inner, seen))
+
+
+def takes_latest(tree: exp.Expr) -> bool:
+    """Returns whether a text takes one row of each key: row_number() = 1, QUALIFY, or DISTINCT ON."""
+    if any(each.args.get("on") for each in tree.find_all(exp.Distinct)):
+        return True
+    places = [each for each in tree.find_all(exp.Window) if isinstance(each.this, PLACES)]
+    names = {each.parent.alias.lower() for each in places if isinstance(each.parent, exp.Alias)}
+    if any(each.find_ancestor(exp.Qualify) for each in places):
+        return True
+    return any(
+        isinstance(each.this, exp.Column) and each.this.name.lower() in names and each.expression.name == "1"
+        for each in tree.find_all(exp.EQ)
+    )
+
+
+PLACES = (exp.RowNumber, exp.Rank, exp.DenseRank)
+"""Functions that number the rows of a key in an order."""
 
 
 def filtered_columns(tree: exp.Expr, itself: str, by: tuple[type[exp.Expr], ...]) -> Iterator[str]:
@@ -411,6 +433,15 @@ def grouping(project: Project, reads: Mapping[str, TextRead]) -> frozenset[str]:
     """Returns the models whose key is no key of a source: they group its rows, or one above them does."""
     groups = {id_ for id_, read in reads.items() if read.groups}
     return frozenset(id_ for id_ in project.models if any(each.id in groups for each in project.above(id_)))
+
+
+def with_repeats(project: Project, reads: Mapping[str, TextRead]) -> frozenset[str]:
+    """Returns the models for which rows of one key may come several times: they take the latest of them.
+
+    Or a model between them and a source does.
+    """
+    latest = {id_ for id_, read in reads.items() if read.latest}
+    return frozenset(id_ for id_ in project.models if any(each.id in latest for each in project.above(id_)))
 
 
 def with_clocks(project: Project, reads: Mapping[str, TextRead]) -> Project:

@@ -68,6 +68,7 @@ class Pair:
 
     `keys`: for each source of the models the columns by which its rows are told apart. `merged`: those that
     stand in a `unique_key`. `others`: further sources of the models. `size`: how many models a run builds.
+    `repeats`: rows of a source without a key may share that of a model.
     """
 
     kind: ChangeKind
@@ -77,6 +78,7 @@ class Pair:
     merged: Mapping[str, frozenset[str]]
     others: tuple[Source, ...]
     size: int
+    repeats: bool = False
 
 
 @dataclass(slots=True)
@@ -136,7 +138,8 @@ def pairs_of(
                 )
                 for each in (source, *others)
             }
-            pair = Pair(kind, source, models, keys, merged, tuple(others), size)
+            repeats = all(id_ in facts.repeating for id_ in of_rows if project.models[id_].key)
+            pair = Pair(kind, source, models, keys, merged, tuple(others), size, repeats)
             try:
                 drawn(facts, pair, 0, 0, 1)
             except NotPossible as error:
@@ -172,7 +175,10 @@ def drawn(facts: ProjectFacts, pair: Pair, seed: int, number: int, rounds: int, 
     for attempt in range(10):
         random = Random(f"{seed}/{pair.kind.value}/{pair.source.name}/{number}/{redraw}/{attempt}")
         try:
-            drawing = Drawing(random, facts.project, pair.source, pair.keys, facts.domains, pair.merged)
+            drawing = Drawing(
+                *(random, facts.project, pair.source, pair.keys, facts.domains, pair.merged),
+                repeats=pair.repeats,
+            )
             late = latenesses(drawing.clock(pair.source), promised)
             late_by = late[number % len(late)]
             return draw(drawing, pair.kind, pair.others, rounds=rounds, models=pair.size, late=late_by)

@@ -274,6 +274,22 @@ def test_a_change_that_no_source_can_see_says_what_to_do() -> None:
     assert "--kind dimension_changed" in answers[joining.id][ChangeKind.APPENDED].reason
 
 
+def test_rows_of_which_a_model_takes_the_latest_share_their_key() -> None:
+    def repeated(*, repeats: bool) -> int:
+        """In how many of fifty trials two orders have one key, which the source does not declare."""
+        found = 0
+        for seed in range(50):
+            made = drawing(seed)
+            made.repeats = repeats
+            trial = draw(made, ChangeKind.APPENDED, [CUSTOMERS], rounds=3, models=1, late=LATE)
+            start, puts = first_round(trial)
+            ids = [row[0] for row in (*start, *(put.row for put in puts))]
+            found += len(set(ids)) < len(ids)
+        return found
+
+    assert (repeated(repeats=False), repeated(repeats=True) >= 25) == (0, True)
+
+
 def test_what_a_source_refers_to_comes_along() -> None:
     """A model over the orders alone does not read the customers, but an order must have one."""
     assert SHOP.with_referenced([ORDERS]) == [ORDERS, CUSTOMERS]

@@ -21,6 +21,7 @@ from campaign.dbt.reading import (
     read_text,
     roles,
     with_clocks,
+    with_repeats,
 )
 from campaign.dbt.rows import Domains
 from tests.unit.dbt.projects import BY_COUNTRY, CUSTOMERS, ORDERS, SHOP, model
@@ -155,6 +156,27 @@ def test_a_key_of_groups_is_no_key_of_a_part() -> None:
     assert domains_of(project, {BY_COUNTRY.id: read(text)}, []).unique == frozenset()
     plain = domains_of(project, {BY_COUNTRY.id: read("select data->>'kind' as id from shop.main.orders")}, [])
     assert plain.unique == {"data.kind"}
+
+
+@pytest.mark.parametrize(
+    ("text", "latest"),
+    [
+        (
+            "select * from (select *, row_number() over (partition by id order by a) n from t) where n = 1",
+            True,
+        ),
+        ("select * from t qualify row_number() over (partition by id order by at desc) = 1", True),
+        ("select distinct on (id) * from t order by id, at desc", True),
+        ("select distinct id from t", False),
+        ("select *, row_number() over (order by at) as sk from t where state = 1", False),
+    ],
+)
+def test_a_model_that_takes_the_latest_row_of_a_key(text: str, latest: bool) -> None:
+    found = read(text)
+    assert (found.latest, found.groups) == (latest, text == "select distinct id from t")
+    assert with_repeats(SHOP, {BY_COUNTRY.id: found}) == (
+        frozenset({BY_COUNTRY.id}) if latest else frozenset()
+    )
 
 
 @pytest.mark.parametrize(
