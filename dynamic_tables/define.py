@@ -17,10 +17,16 @@ from dynamic_tables.definition import (
 from dynamic_tables.differentiate.registry import Rules, ensure_supported, stored_groups, time_outside
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.frozen import ensure_condition, unsupported_beside_frozen
-from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map, holds_variant, is_key_type
+from dynamic_tables.plan.nested_types import (
+    has_comparable_pairs,
+    holds_interval,
+    holds_map,
+    holds_variant,
+    is_key_type,
+)
 from dynamic_tables.plan.nodes import BoundQuery, Mark, SemiJoin, SetOperation, walk
 from dynamic_tables.plan.rewrites.incomparable import NO_MAPS, NO_VARIANTS, incomparable
-from dynamic_tables.plan.types import VARIANT, Kind, Type
+from dynamic_tables.plan.types import VARIANT, Type
 from dynamic_tables.reading.bind import ensure_different
 from dynamic_tables.reading.text.current_time import ensure_no_time_columns
 from dynamic_tables.reading.text.parse import words_of
@@ -107,9 +113,9 @@ def read_query(
 def _ensure_no_intervals(query: BoundQuery) -> None:
     """Raises DefinitionError: a column of the result is an INTERVAL, which Delta does not store."""
     for name, type_ in query.schema:
-        if type_.kind is Kind.OTHER and type_.name.startswith("interval "):
+        if holds_interval(type_):
             raise DefinitionError(
-                f"column {name} is an INTERVAL, which dynamic tables do not hold; write datediff(..) or "
+                f"column {name} is of type {type_}, which dynamic tables do not hold; write datediff(..) or "
                 "timestampdiff(SECOND, ..), or cast it to STRING"
             )
 

@@ -91,7 +91,7 @@ class DynamicTable(StoredRelation):
 Definition = BaseTable | View | DynamicTable
 
 
-STORED_FORMAT = "row ids 3, state 2"
+STORED_FORMAT = "row ids 3, state 3"
 """The format of what is stored beside the columns: row ids (format 1 gave a base row its number alone), and
 the hidden columns."""
 

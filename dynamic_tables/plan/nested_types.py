@@ -40,6 +40,15 @@ def holds_variant(type_: Type) -> bool:
     return any(part is not None and (part == VARIANT or holds_variant(part)) for part in parts)
 
 
+def holds_interval(type_: Type) -> bool:
+    """Tells whether values of a type are INTERVALs, or hold some at any depth; Delta stores none."""
+    element, pair, fields = element_of(type_), pair_of(type_), fields_of(type_)
+    parts = (element, *(pair or ()), *(part for _, part in fields or ()))
+    return type_.name.lower().startswith("interval ") or any(
+        part is not None and holds_interval(part) for part in parts
+    )
+
+
 def is_key_type(type_: Type) -> bool:
     """Tells whether a row id can hold values of a type: plain ones, and STRUCTs and ARRAYs of these."""
     element, fields = element_of(type_), fields_of(type_)

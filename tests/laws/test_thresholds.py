@@ -60,6 +60,7 @@ The sizes of the store are one value (`Sizes`), of which campaigns on Delta draw
 
 NO_BRANCH: Mapping[str, str] = {
     "arguments.py LONGEST_NAME": "the length of a name, whose refusal tests/unit/dynamic_tables tests",
+    "differentiate/accumulators.py EXACTLY_AVERAGED": "a type decides; tests/truth/test_averages.py has both",
     "differentiate/accumulators.py WIDEST": "a type decides, and domains have decimals on both sides",
     "journal/events.py FORMAT": "the version of a file format",
     "journal/state.py DURATIONS": "how much of the past is kept for estimates",

@@ -31,8 +31,8 @@ WORLD = {"r": BaseTable("r", (("a", INT),))}
 ROWS = "inline inline_outer json_tuple posexplode posexplode_outer stack"
 """Functions that yield rows of several columns, which one alias does not name, or without a rule."""
 TYPES = (
-    "make_dt_interval make_interval make_time make_ym_interval time_diff time_from_micros "
-    "time_from_millis time_from_seconds time_to_micros time_to_millis time_to_seconds time_trunc to_time "
+    "make_interval make_time time_diff time_from_micros time_from_millis time_from_seconds "
+    "time_to_micros time_to_millis time_to_seconds time_trunc to_time "
     "try_make_interval try_to_time"
 )
 """Functions of intervals and of the type TIME, which no column of a table may hold."""

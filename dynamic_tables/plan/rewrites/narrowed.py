@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dynamic_tables.plan.affected import affected_keys, only_groups
-from dynamic_tables.plan.expressions import Col, Expr, Fn, conjuncts, replace_columns, walk
+from dynamic_tables.plan.expressions import Col, Expr, Fn, conjuncts
 from dynamic_tables.plan.nodes import (
     Aggregate,
     Distinct,
@@ -32,9 +32,16 @@ from dynamic_tables.plan.nodes import (
     columns,
     rebuilt,
 )
+from dynamic_tables.plan.rewrites.rounded import rounded
 
-Pairs = Sequence[tuple[Expr, Expr]]
-"""Expressions that a match makes equal: (over the many rows, over the few)."""
+Pairs = Sequence[tuple[Col, Expr]]
+"""What a match makes equal: (a column of the many rows, an expression over the few).
+
+An expression over the many would be computed on rows that the query drops before, and may fail on them. It
+may also tell -0.0 from 0.0, which are one group."""
+
+FEW = "$FEW"
+"""How the names of the keys of few rows begin: the many may be keys themselves, and have those of `KEY`."""
 
 PRESERVED = {
     JoinKind.INNER: (True, True),
@@ -65,35 +72,33 @@ def _compared(condition: Expr, many: Plan, few: Plan) -> Pairs:
             return [
                 (mine, other)
                 for mine, other in ((left, right), (right, left))
-                if _reads(mine, _names(many)) and _reads(other, _names(few))
+                if isinstance(mine, Col) and mine.name in _names(many) and _is_of(other, few)
             ]
         case _:
             return ()
+
+
+def _is_of(expr: Expr, few: Plan) -> bool:
+    """Tells whether an expression is a column of the few rows, or rounds one, so that it fails on no row."""
+    known = None if isinstance(expr, Col) else rounded(expr)
+    column = known[0] if known is not None else expr
+    return isinstance(column, Col) and column.name in _names(few)
 
 
 def _names(plan: Plan) -> frozenset[str]:
     return frozenset(column.name for column in columns(plan))
 
 
-def _reads(expr: Expr, names: frozenset[str]) -> bool:
-    """Tells whether an expression reads columns, and only those of some names."""
-    read = {part.name for part in walk(expr) if isinstance(part, Col)}
-    return bool(read) and read <= names
-
-
 def _below(plan: Plan, few: Plan, pairs: Pairs) -> Plan:
     """Returns a node with the groups in it and below it reduced; the node itself where there are none."""
     match plan:
         case Project(child, items):
-            return rebuilt(plan, (_below_items(child, dict(items), few, pairs),))
-        case Filter(child, _):
-            # An expression may fail on rows that the filter drops; a column cannot.
-            plain = [pair for pair in pairs if isinstance(pair[0], Col)]
-            return rebuilt(plan, (_below(child, few, plain),)) if plain else plan
+            below = [(mine, other) for mine, other in _over(pairs, dict(items)) if isinstance(mine, Col)]
+            return rebuilt(plan, (_below_child(child, few, below),))
+        case Filter(child, _) | Explode(child):
+            return rebuilt(plan, (_below_child(child, few, pairs),))
         case SemiJoin(left, right) | Mark(left, right):
             return rebuilt(plan, (_below_child(left, few, pairs), right))
-        case Explode(child):
-            return rebuilt(plan, (_below_child(child, few, pairs),))
         case Join(kind, left, right):
             sides = zip((left, right), PRESERVED[kind], strict=True)
             return rebuilt(plan, [_below_child(side, few, pairs) if kept else side for side, kept in sides])
@@ -102,39 +107,31 @@ def _below(plan: Plan, few: Plan, pairs: Pairs) -> Plan:
         case Distinct(child):
             return rebuilt(plan, (_reduced(child, few, pairs),))
         case Aggregate(child, keys):
-            named = dict(keys)
-            of_keys = [(_over(mine, named), other) for mine, other in pairs if _reads(mine, frozenset(named))]
-            return rebuilt(plan, (_reduced(child, few, of_keys),))
+            return rebuilt(plan, (_reduced(child, few, _over(pairs, dict(keys))),))
         case Window(child):
             return rebuilt(plan, (_reduced(child, few, [p for p in pairs if p[0] in plan.partition]),))
         case _:
             return plan
 
 
-def _below_items(child: Plan, items: Mapping[str, Expr], few: Plan, pairs: Pairs) -> Plan:
-    """Returns the input of a projection, reduced by what its items say of its columns."""
-    over = [(_over(mine, items), other) for mine, other in pairs]
-    # A constant says nothing of the rows below.
-    return _below_child(child, few, over)
+def _over(pairs: Pairs, items: Mapping[str, Expr]) -> Sequence[tuple[Expr, Expr]]:
+    """Returns the pairs whose columns are among some items, by what these are."""
+    return [(items[mine.name], other) for mine, other in pairs if mine.name in items]
 
 
 def _below_child(child: Plan, few: Plan, pairs: Pairs) -> Plan:
     """Returns an input, reduced by those of the pairs that read its columns."""
-    own = [pair for pair in pairs if _reads(pair[0], _names(child))]
+    own = [pair for pair in pairs if pair[0].name in _names(child)]
     return _below(child, few, own) if own else child
 
 
-def _over(expr: Expr, items: Mapping[str, Expr]) -> Expr:
-    return replace_columns(expr, lambda column: items[column.name])
-
-
-def _reduced(rows: Plan, few: Plan, pairs: Pairs) -> Plan:
-    """Returns the rows below a grouping with the keys that the few rows have; all of them without pairs."""
-    if not pairs:
+def _reduced(rows: Plan, few: Plan, keys: Sequence[tuple[Expr, Expr]]) -> Plan:
+    """Returns the rows below a grouping with the keys that the few rows have; all of them without keys."""
+    if not keys:
         return rows
     # Groups of groups: where the inner ones can be reduced, the outer ones are made of few rows already.
-    inner = _below_child(rows, few, pairs)
+    inner = _below_child(rows, few, [(mine, other) for mine, other in keys if isinstance(mine, Col)])
     if inner is not rows:
         return inner
-    affected = affected_keys(few, [other for _, other in pairs])
-    return only_groups(rows, [mine for mine, _ in pairs], affected)
+    affected = affected_keys(few, [other for _, other in keys], FEW)
+    return only_groups(rows, [mine for mine, _ in keys], affected, FEW)

@@ -74,9 +74,19 @@ def _groups_beside_many(plan: nodes.Plan, sizes: _Sizes) -> Iterator[nodes.Plan]
     for node in nodes.walk(plan):
         if isinstance(node, nodes.Join) and node.kind is nodes.JoinKind.INNER:
             for few, many in ((node.left, node.right), (node.right, node.left)):
-                grouped = any(isinstance(part, nodes.Aggregate | nodes.Distinct) for part in nodes.walk(few))
-                if grouped and sizes.few(few) and not sizes.few(many):
+                if _is_grouped(few) and sizes.few(few) and not sizes.few(many):
                     yield few
+
+
+def _is_grouped(plan: nodes.Plan) -> bool:
+    """Tells whether rows are those of a grouping, not yet joined with others."""
+    match plan:
+        case nodes.Project(child, _) | nodes.Filter(child, _):
+            return _is_grouped(child)
+        case nodes.UnionAll(branches):
+            return any(map(_is_grouped, branches))
+        case _:
+            return isinstance(plan, nodes.Aggregate | nodes.Distinct)
 
 
 def _cut(
@@ -178,22 +188,28 @@ class _Reduction:
     """
 
     leaves: frozenset[str]
+    shared: set[int] = field(default_factory=set)
+    """The identities of nodes that several others read."""
 
     def of(self, plan: nodes.Plan) -> nodes.Plan:
         """Returns the plan with such sides reduced."""
         sizes = _Sizes(self.leaves)
+        uses = Counter(id(child) for node in nodes.walk(plan) for child in nodes.children(node))
         done: dict[int, nodes.Plan] = {}
         for node in nodes.children_first(plan):
             done[id(node)] = self._reduced(
                 nodes.rebuilt(node, tuple(done[id(child)] for child in nodes.children(node))), sizes
             )
+            if uses[id(node)] > 1:
+                self.shared.add(id(done[id(node)]))
         return done[id(plan)]
 
     def _reduced(self, plan: nodes.Plan, sizes: _Sizes) -> nodes.Plan:
         """Returns a node with its side of many rows reduced, if it is a join of few rows with many."""
         match plan:
             case nodes.Join(nodes.JoinKind.INNER, left, right, on) if on:
-                return nodes.rebuilt(plan, (_of(left, right, on, sizes), _of(right, left, on, sizes)))
+                sides = (self._side(left, right, on, sizes), self._side(right, left, on, sizes))
+                return nodes.rebuilt(plan, sides)
             case nodes.Join(nodes.JoinKind.LEFT, left, right, on) if (
                 on and sizes.few(left) and not sizes.few(right)
             ):
@@ -208,11 +224,15 @@ class _Reduction:
                 reduced = nodes.SemiJoin(narrowed(right, left, on), left, on)
                 return nodes.SemiJoin(left, reduced, on, anti)
             case nodes.SemiJoin(left, right, on, False):
-                return nodes.rebuilt(plan, (_of(left, right, on, sizes), right))
+                return nodes.rebuilt(plan, (self._side(left, right, on, sizes), right))
             case _:
                 return plan
 
+    def _side(self, many: nodes.Plan, few: nodes.Plan, on: Expr, sizes: _Sizes) -> nodes.Plan:
+        """Returns an input of a join, its groups reduced by the keys of the other input if that has few rows.
 
-def _of(many: nodes.Plan, few: nodes.Plan, on: Expr, sizes: _Sizes) -> nodes.Plan:
-    """Returns an input of a join, its groups reduced by the keys of the other input if that has few rows."""
-    return narrowed(many, few, on) if sizes.few(few) and not sizes.few(many) else many
+        The other input is read once more then, so it must be cheap to compute again, or a stage anyway: else
+        each join of a chain would become one, and be written out in all that follow.
+        """
+        known = id(few) in self.shared or not sizes.reads_many(few)
+        return narrowed(many, few, on) if known and sizes.few(few) and not sizes.few(many) else many

@@ -16,6 +16,7 @@ from sqlglot import exp
 from dynamic_tables.definition import Columns, Definition, View
 from dynamic_tables.errors import DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
+from dynamic_tables.plan.nested_types import holds_interval
 from dynamic_tables.plan.types import Kind, Type
 from dynamic_tables.reading.blocks.grouping import UNNAMED
 from dynamic_tables.reading.text.current_time import at_time
@@ -126,7 +127,7 @@ def columns_of_text(session: SparkSession, text: str, definitions: Mapping[str, 
     columns = []
     for name, type_name in found:
         type_ = parse_type(type_name)
-        if type_ is None:
+        if type_ is None or holds_interval(type_):
             shown = f"column {name} is of type {type_name}"
             raise DefinitionError(f"{shown}, which dynamic tables do not hold; cast it, say to STRING")
         columns.append((name, type_))
