@@ -1,16 +1,19 @@
-"""The rows of the tables of an account as temporary views, over which Spark evaluates queries."""
+"""Accounts whose tables are compared with what Spark says of their queries."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from pyspark.sql import SparkSession
+
+from dynamic_tables.account import Account
 from dynamic_tables.definition import RefreshMode
+from dynamic_tables.schedule.clock import Clock
+from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.port import Action
-
-if TYPE_CHECKING:
-    from dynamic_tables.account import Account
+from dynamic_tables.store.sizes import Sizes
 
 
 def view_rows(account: Account, *names: str) -> None:
@@ -45,3 +48,8 @@ def assert_maintained(
             assert found.columns == due.columns
             rows = found.collect()
             assert Counter(map(repr, rows)) == Counter(map(repr, due.collect())), (statements, text)
+
+
+def with_sizes(path: Path, spark: SparkSession, clock: Clock, sizes: Sizes) -> Account:
+    """Returns an account on Delta whose store takes few rows for many."""
+    return Account(store=DeltaStore(str(path), spark, clock, sizes=sizes), clock=clock)

@@ -13,16 +13,12 @@ from dynamic_tables.account import Account
 from dynamic_tables.refresh import execute
 from dynamic_tables.refresh.choice import NO_CHOICE, Choice, Past, Work
 from dynamic_tables.refresh.execute import PROTOCOL
-from dynamic_tables.schedule.clock import Clock, SimulatedClock, WallClock
-from dynamic_tables.store.delta import DeltaStore
+from dynamic_tables.schedule.clock import SimulatedClock, WallClock
 from dynamic_tables.store.port import Action, Extent
 from dynamic_tables.store.sizes import Sizes
+from tests.views import with_sizes
 
 pytestmark = pytest.mark.spark
-
-
-def with_sizes(path: Path, spark: SparkSession, clock: Clock, sizes: Sizes) -> Account:
-    return Account(store=DeltaStore(str(path), spark, clock, sizes=sizes), clock=clock)
 
 
 @pytest.mark.slow

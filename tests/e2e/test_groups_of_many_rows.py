@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from dynamic_tables.account import Account
 from dynamic_tables.schedule.clock import WallClock
-from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.sizes import Sizes
-from tests.views import assert_maintained, create_maintained
+from tests.views import assert_maintained, create_maintained, with_sizes
 
 pytestmark = pytest.mark.spark
 
@@ -43,9 +41,7 @@ ROUNDS = (
 
 
 def test_groups_of_tables_with_many_rows_are_maintained(tmp_path: Path, spark: SparkSession) -> None:
-    clock = WallClock()
-    store = DeltaStore(str(tmp_path), spark, clock, sizes=Sizes(literal_rows=100))
-    account = Account(store=store, clock=clock)
+    account = with_sizes(tmp_path, spark, WallClock(), Sizes(literal_rows=100))
     account.create_base_table("e", {"id": "INT", "k": "INT", "v": "INT", "b": "BIGINT", "d": "DECIMAL(9,2)"})
     account.execute(
         "INSERT INTO e SELECT CAST(id AS INT), CAST(id % 40 AS INT), CAST(id * 37 % 101 AS INT), "

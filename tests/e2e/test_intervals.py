@@ -11,13 +11,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from dynamic_tables.account import Account
 from dynamic_tables.definition import RefreshMode
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.schedule.clock import WallClock
-from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.sizes import Sizes
-from tests.views import assert_maintained, create_maintained
+from tests.views import assert_maintained, create_maintained, with_sizes
 
 pytestmark = pytest.mark.spark
 
@@ -26,7 +24,8 @@ TEXTS = (
     "SELECT id FROM (SELECT id, te - ts AS gap FROM e) WHERE gap > INTERVAL 1 HOUR",
     "SELECT id, k, SUM(CASE WHEN gap IS NULL OR gap > INTERVAL 30 MINUTES THEN 1 ELSE 0 END) OVER "
     f"(PARTITION BY k ORDER BY ts, id) AS session FROM ({GAPS})",
-    "SELECT k, extract(DAY FROM MAX(gap)) AS days, SUM(gap) > INTERVAL 1 DAY AS long "
+    "SELECT k, extract(DAY FROM MAX(gap)) AS days, SUM(gap) > INTERVAL 1 DAY AS long, "
+    "CAST(AVG(gap) AS STRING) AS mean, MIN(gap) < INTERVAL 5 MINUTES AS short "
     f"FROM ({GAPS}) GROUP BY k",
     "SELECT e.id, CAST(g.most AS STRING) AS most FROM e "
     f"JOIN (SELECT k, MAX(gap) AS most FROM ({GAPS}) GROUP BY k) g ON e.k = g.k AND e.te - e.ts = g.most",
@@ -48,9 +47,7 @@ ROUNDS = (
 
 
 def test_intervals_are_steps_on_the_way(tmp_path: Path, spark: SparkSession) -> None:
-    clock = WallClock()
-    store = DeltaStore(str(tmp_path), spark, clock, sizes=Sizes(literal_rows=60))
-    account = Account(store=store, clock=clock)
+    account = with_sizes(tmp_path, spark, WallClock(), Sizes(literal_rows=60))
     account.create_base_table("e", {"id": "INT", "k": "INT", "ts": "TIMESTAMP", "te": "TIMESTAMP"})
     account.execute(
         "INSERT INTO e SELECT CAST(id AS INT), CAST(id % 7 AS INT), t, "

@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from dynamic_tables.account import Account
 from dynamic_tables.plan.nodes import Aggregate, walk
 from dynamic_tables.plan.rewrites.rounded import rounded
 from dynamic_tables.reading.bind import bind_query
 from dynamic_tables.schedule.clock import WallClock
-from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.sizes import Sizes
-from tests.views import assert_maintained, create_maintained, view_rows
+from tests.views import assert_maintained, create_maintained, view_rows, with_sizes
 from tests.written_in_memory import written_in_memory
 
 pytestmark = pytest.mark.spark
@@ -95,9 +93,7 @@ ROUNDS = (
 
 def test_groups_of_rounded_keys_are_maintained(tmp_path: Path, spark: SparkSession) -> None:
     """On Delta, and the rows of `e` are many: where all rows are few, no filter is made for them."""
-    clock = WallClock()
-    store = DeltaStore(str(tmp_path), spark, clock, sizes=Sizes(literal_rows=100))
-    account = Account(store=store, clock=clock)
+    account = with_sizes(tmp_path, spark, WallClock(), Sizes(literal_rows=100))
     columns = {"ts": "TIMESTAMP", "nt": "TIMESTAMP_NTZ", "d": "DATE", "n": "INT", "v": "INT"}
     account.create_base_table("e", columns)
     account.execute(
