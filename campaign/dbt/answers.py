@@ -137,9 +137,9 @@ def _need(kind: ChangeKind, cell: ModelCell) -> str:
     least = min(each.trial.late or 0 for each in cell.differs)
     if below := [late for late in cell.equal if late is not None and late < least]:
         # Between the two nothing was tried, so the sentence promises no more than what was seen to be right.
-        most = duration(max(below))
+        trials = f"{len(below)} trial{'s' * (len(below) != 1)}"
         return (
-            f"no row is more than {most} older than the newest when it arrives "
-            f"(it was wrong at {duration(least)})"
+            f"no row is more than {duration(max(below))} older than the newest when it arrives "
+            f"(right in {trials} up to that, wrong at {duration(least)})"
         )
     return WORDS[kind].need

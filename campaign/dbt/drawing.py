@@ -82,7 +82,7 @@ class Drawing:
         """Returns the clock of a source, or None."""
         if source.clock is None:
             return None
-        return Clock(source.column(source.clock).type, self.domains.base, self.domains.scale)
+        return self.domains.clock(source, source.clock)
 
     def later(self) -> int:
         """Returns a tick of the source that is newer than all others."""
@@ -103,7 +103,6 @@ class Drawing:
 
     def row(self, source: Source, tick: int, fixed: Mapping[str, str] | None = None) -> Row:
         """Returns a random row with the clock at a tick and keys that no row has. Raises NotPossible."""
-        clock = self.clock(source)
         self.oldest = min(self.oldest, tick)
         others = list(self.contents.rows.get(source.id, {}).values())
         for attempt in range(60):
@@ -123,11 +122,8 @@ class Drawing:
                             if linked and self.random.random() < MEETING
                             else value_of(source.column(name).type, number, self.domains.base)
                         )
-            if clock is not None and source.clock is not None:
-                values[source.clock] = clock.literal(tick)
-            for name in source.clocks:
-                values[name] = Clock(source.column(name).type, self.domains.base).literal(tick)
-            values |= fixed or {}
+            self._set_clocks(values, source, tick)
+            self._set(values, source, fixed or {})
             row = tuple(values[name] for name in source.names)
             if not self._clashes(source, row, others) and self._keeps_checks(source, row):
                 return row
@@ -142,7 +138,7 @@ class Drawing:
 
     def changed(self, number: int, row: Row, *, tick: int | None) -> Change:
         """Updates columns that are no key or clock, and the clock if there is a tick. Raises NotPossible."""
-        source, clock = self.source, self.clock(self.source)
+        source = self.source
         fixed = {name for key in self._keys(source) for name in key} | {source.clock}
         fixed |= {name for foreign in source.foreign for name in foreign.columns}
         usable = [column for column in source.columns if column.name not in fixed]
@@ -162,12 +158,30 @@ class Drawing:
                 values[column.name] = self.domains.across(
                     self.random, column.name, column.type, required, before
                 )
+            if part := source.part(source.clock):
+                name = part[0].name
+                before = row[source.names.index(name)]
+                values[name] = self.domains.with_part_of(part, values[name], before)
             updated = tuple(values.values())
             if updated != row[: len(source.names)] and self._keeps_checks(source, updated):
                 break
-        if tick is not None and clock is not None and source.clock is not None:
-            values[source.clock] = clock.literal(tick)
+        if tick is not None:
+            self._set_clocks(values, source, tick)
         return self.write(Put(source.id, number, tuple(values.values())))
+
+    def _set_clocks(self, values: dict[str, str], source: Source, tick: int) -> None:
+        """Sets the clock column of a row, and further ones, to a tick."""
+        names = [name for name in (source.clock, *source.clocks) if name is not None]
+        self._set(values, source, {name: self.domains.clock(source, name).literal(tick) for name in names})
+
+    def _set(self, values: dict[str, str], source: Source, found: Mapping[str, str]) -> None:
+        """Sets columns, and parts of them, to literals, by name."""
+        for name, literal in found.items():
+            if part := source.part(name):
+                column = part[0].name
+                values[column] = self.domains.with_part(part, values[column], literal)
+            else:
+                values[name] = literal
 
     def _value(
         self, source: Source, column: SourceColumn, *, asked: bool = False, before: str | None = None
@@ -352,6 +366,8 @@ def _key_changed(drawing: Drawing, _late: int) -> Iterator[Change]:
     row = drawing.contents.rows[source.id][number]
     fresh = dict(zip(source.names, drawing.row(source, drawing.later()), strict=True))
     changing = {*drawing.key, source.clock}
+    if part := source.part(source.clock):
+        changing.add(part[0].name)
     values = (fresh[n] if n in changing else value for n, value in zip(source.names, row, strict=False))
     yield drawing.write(Put(source.id, number, tuple(values)))
 
@@ -371,7 +387,7 @@ def _null_key(drawing: Drawing, _late: int) -> Iterator[Change]:
 
 def _null_clock(drawing: Drawing, _late: int) -> Iterator[Change]:
     clock = _clock_column(drawing)
-    if drawing.source.column(clock).required:
+    if drawing.source.part(clock) is None and drawing.source.column(clock).required:
         raise NotPossible(f"{drawing.source.name}.{clock}, its clock column, may not be NULL")
     yield drawing.put(drawing.source, drawing.newest, {clock: NULL})
 

@@ -28,6 +28,7 @@ from campaign.dbt.reading import (
     ends_with,
     grouping,
     named_relations,
+    parts_named,
     plain,
     read_text,
     roles,
@@ -209,11 +210,8 @@ def domains_of(project: Project, reads: Mapping[str, TextRead], raw: Iterable[st
 
     def parts(name: str) -> list[str]:
         """Returns the parts of columns that a name may stand for, such as payload.type."""
-        found = [name]
-        for each in found:
-            found.extend(other for other in sorted(behind.get(each, ())) if other not in found)
-        pairs = [each.split(".", 1) for each in found if "." in each]
-        return [f"{column}.{path}" for first, path in pairs for column in whole(first)]
+        found = (each for source in project.sources.values() for each in parts_named(source, name, behind))
+        return list(dict.fromkeys(found))
 
     def whole(name: str) -> list[str]:
         """Returns the columns of which a part is read; one of the alias's name may stand beside its own."""
@@ -234,7 +232,11 @@ def domains_of(project: Project, reads: Mapping[str, TextRead], raw: Iterable[st
                 links.setdefault(column, set()).update(columns(two))
     groups = grouping(project, reads)
     keys = [name for id_, model in project.models.items() if id_ not in groups for name in model.key]
-    clocks = {source.clock.lower() for source in project.sources.values() if source.clock}
+    clocks = {
+        source.clock if source.part(source.clock) else source.clock.lower()
+        for source in project.sources.values()
+        if source.clock
+    }
     of_clocks = [value for name in clocks for value in constants.get(name, ())]
     times = frozenset[str]().union(*(read.times for read in reads.values()))
     timed = any(read.timed for read in reads.values()) or any(map(RUN_STARTED.search, raw))

@@ -40,8 +40,8 @@ class ForeignKey:
 class Source:
     """A source or seed. `relation`: its full name, quoted; `checks`: the conditions of CHECK constraints.
 
-    `clock`: the column that says how new a row is; `clocks`: further ones by which models filter. `keys`:
-    from constraints and from the project's tests.
+    `clock`: the column that says how new a row is, or a part of a document such as payload.at; `clocks`:
+    further ones by which models filter. `keys`: from constraints and from the project's tests.
     """
 
     id: str
@@ -62,6 +62,12 @@ class Source:
     def column(self, name: str) -> SourceColumn:
         """Returns the column with a name."""
         return next(column for column in self.columns if column.name == name)
+
+    def part(self, name: str | None) -> tuple[SourceColumn, str] | None:
+        """Returns the column and the path of a part such as payload.at; None for what is no part."""
+        first, dot, path = (name or "").partition(".")
+        named = [column for column in self.columns if column.name.lower() == first]
+        return (named[0], path) if dot and named and name not in self.names else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

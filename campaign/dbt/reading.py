@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, build_scope, traverse_scope
 
 from campaign.dbt.project import CLOCK_NAMES, Project, Source
-from campaign.dbt.rows import ELEMENT, NULL, can_be_clock, is_time
+from campaign.dbt.rows import ELEMENT, NULL, can_be_clock, is_time, part_type
 from given.near import around
 from workload.types import Kind, SqlType
 
@@ -211,11 +211,12 @@ def filtered_columns(tree: exp.Expr, itself: str, by: tuple[type[exp.Expr], ...]
             if itself in names or names & reads_itself:
                 for other in sides:
                     if other is not side:
-                        columns = other.find_all(exp.Column)
                         # A part of a document may say how new it is, the document does not.
-                        yield from (
-                            c.name.lower() for c in columns if not isinstance(wrapped(c).parent, PARTS)
-                        )
+                        columns = [
+                            c for c in other.find_all(exp.Column) if not isinstance(wrapped(c).parent, PARTS)
+                        ]
+                        yield from (column.name.lower() for column in columns)
+                        yield from parts_of(other)
 
 
 ORDERED = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
@@ -270,6 +271,26 @@ def columns_of(source: Source, name: str, renamed: Mapping[str, frozenset[str]])
         else:
             left.extend(other for other in sorted(renamed.get(each, ())) if other not in left)
     return found
+
+
+def parts_named(source: Source, name: str, behind: Mapping[str, frozenset[str]]) -> list[str]:
+    """Returns the parts of a source's columns that a name in a model may stand for, such as payload.type.
+
+    `behind`: by an alias, the columns and parts that its expression reads, in all models.
+    """
+    found = [name]
+    for each in found:
+        found.extend(other for other in sorted(behind.get(each, ())) if other not in found)
+    parts = [each.split(".", 1) for each in found if "." in each]
+    # A column of the alias's name may stand beside the one that the alias is made of.
+    return list(
+        dict.fromkeys(
+            f"{column.lower()}.{path}"
+            for first, path in parts
+            for also in (first, *sorted(behind.get(first, ())))
+            for column in columns_of(source, also, behind)
+        )
+    )
 
 
 def links(tree: exp.Expr) -> Iterator[tuple[str, str]]:
@@ -450,18 +471,32 @@ def with_clocks(project: Project, reads: Mapping[str, TextRead]) -> Project:
     The first of: what the user or `loaded_at_field` says, a column by which an incremental model filters, a
     usual name, the only column of a timestamp.
     """
-    filtered = [model.event_time.lower() for model in project.models.values() if model.event_time]
-    filtered += [name for read in reads.values() for name in read.filtered]
-    matched = [name for read in reads.values() for name in read.matched]
-    renamed = all_renames(reads.values())
     sources = {}
     for id_, source in project.sources.items():
-        named = [column for name in filtered for column in columns_of(source, name, renamed)]
+        # Models that do not read the source may give another meaning to a column of the same name.
+        below = [model for model in project.models.values() if id_ in project.ancestors[model.id]]
+        read_by = [reads[model.id] for model in below if model.id in reads]
+        filtered = [model.event_time.lower() for model in below if model.event_time]
+        filtered += [name for read in read_by for name in read.filtered]
+        matched = [name for read in read_by for name in read.matched]
+        renamed, behind = all_renames(read_by), all_renames(read_by, made_of=True)
+        times = {name for read in read_by for name in read.times}
+        parts_read = {part for name in times for part in parts_named(source, name, behind)}
+        named = [
+            found
+            for name in filtered
+            for found in (*columns_of(source, name, renamed), *parts_named(source, name, behind))
+        ]
         # A number or a text that is looked up in the model is a key, and says nothing of how new a row is.
         looked_up = [column for name in matched for column in columns_of(source, name, renamed)]
         named += [column for column in looked_up if is_time(source.column(column).type)]
         clock = clock_of(source, named)
-        more = [name for name in dict.fromkeys(named) if name != clock and is_time(source.column(name).type)]
+        more = [
+            name
+            for name in dict.fromkeys(named)
+            if name != clock
+            and (name in parts_read or (name in source.names and is_time(source.column(name).type)))
+        ]
         sources[id_] = replace(source, clock=clock, clocks=tuple(more))
     return replace(project, sources=sources)
 
@@ -485,6 +520,10 @@ def clock_of(source: Source, filtered: Iterable[str]) -> str | None:
     for name in filtered:
         if name.lower() in usable:
             return usable[name.lower()].name
+        if part := source.part(name):
+            type_ = part_type(part[0].type, part[1])
+            if type_ == "JSON" or can_be_clock(type_):
+                return name
     times = {name: c for name, c in usable.items() if is_time(c.type)}
     for name in CLOCK_NAMES:
         if name in times:

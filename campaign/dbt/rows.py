@@ -13,9 +13,14 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
+
+from campaign.dbt.project import Source, SourceColumn
 
 NULL = "NULL"
+
+Part = tuple[SourceColumn, str]
+"""A part of a document or struct: its column, and the path."""
 
 ELEMENT = "[]"
 """The name of an element of a list, as a part of its column."""
@@ -208,10 +213,27 @@ def _parsed(literal: str) -> dict[str, str]:
     return dict(of(json.loads(literal.removesuffix("::JSON")[1:-1].replace("''", "'")), ""))
 
 
+def _fields(literal: str) -> dict[str, str]:
+    """Returns the fields of a struct, given as a literal, as literals by name."""
+    fields = parse_one(literal, read="duckdb").expressions
+    return {field.name: field.expression.sql("duckdb") for field in fields}
+
+
 def _literal(parts: Mapping[str, str], like: str) -> str:
     """Returns a document as a literal of the same type as another one."""
     found = document_of(_leaves(parts))
     return found if like.endswith("::JSON") else found.removesuffix("::JSON")
+
+
+def part_type(type_: str, path: str) -> str:
+    """Returns the type of a part of a column: JSON in a document, that of a field; empty for no part."""
+    if type_ == "JSON" or type_.startswith("VARCHAR"):
+        return "JSON"
+    if not type_.startswith("STRUCT("):
+        return ""
+    fields = exp.DataType.build(type_, dialect="duckdb").expressions
+    types = (field.args["kind"].sql("duckdb") for field in fields if field.name.lower() == path.lower())
+    return next(types, "").replace("TEXT", "VARCHAR")
 
 
 def letters(number: int) -> str:
@@ -291,6 +313,37 @@ class Domains:
         if constants and random.random() < 0.6:
             return random.choice(constants)
         return value_of(type_, random.randint(1, 3), self.base)
+
+    def clock(self, source: Source, name: str) -> Clock:
+        """Returns the clock of a source that a column is, or a part of one."""
+        part = source.part(name)
+        if part is None:
+            return Clock(source.column(name).type, self.base, self.scale)
+        type_ = part_type(part[0].type, part[1])
+        if type_ == "JSON":
+            type_ = "VARCHAR" if name in self.times else "BIGINT"
+        return Clock(type_, self.base, self.scale)
+
+    def with_part(self, part: Part, value: str, literal: str) -> str:
+        """Returns a value of a document or struct in which a part is a literal."""
+        column, path = part
+        if column.type.startswith("STRUCT("):
+            fields = _fields(whole_of(column.type, {}, self.base) if value == NULL else value)
+            named = {name: literal if name.lower() == path.lower() else each for name, each in fields.items()}
+            return "{" + ", ".join(f"'{name}': {each}" for name, each in named.items()) + "}"
+        like = "::JSON" if column.type == "JSON" else ""
+        return _literal({**({} if value == NULL else _parsed(value)), path: literal}, like)
+
+    def with_part_of(self, part: Part, value: str, before: str) -> str:
+        """Returns a value of a document or struct in which a part is as it was before."""
+        column, path = part
+        if before == NULL:
+            return before
+        if column.type.startswith("STRUCT("):
+            parts = {name.lower(): each for name, each in _fields(before).items()}
+        else:
+            parts = _parsed(before)
+        return self.with_part(part, value, parts.get(path, NULL))
 
     def across(self, random: Random, name: str, type_: str, required: bool, value: str) -> str:
         """Returns a value for which a filter may answer otherwise than for `value`: across a constant."""

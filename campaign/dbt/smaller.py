@@ -93,6 +93,7 @@ def _plainer_values(project: Project, base: dt.date, trial: Trial) -> Iterator[T
     for id_ in dict.fromkeys(put.source for put in _puts(trial)):
         source = project.sources[id_]
         keys = {source.clock, *(name for key in source.keys for name in key)}
+        keys |= {part[0].name for name in (source.clock, *source.clocks) if (part := source.part(name))}
         references = {name for key in source.foreign for name in key.columns}
         for place, column in enumerate(source.columns):
             refers = column.name in references

@@ -46,6 +46,8 @@ CREATE TABLE nowhere_else.unused (a INTEGER);
 CREATE TABLE orders (id INTEGER PRIMARY KEY, amount DECIMAL(10,2), made_at TIMESTAMP);
 CREATE TABLE files (id INTEGER PRIMARY KEY);
 CREATE TABLE sold.goods (id INTEGER PRIMARY KEY);
+CREATE TABLE web.clicks (id INTEGER PRIMARY KEY, doc JSON, n INTEGER);
+CREATE TABLE web.views (id INTEGER PRIMARY KEY, doc STRUCT(tm TIMESTAMP, n INTEGER));
 CREATE TABLE web.visits (id INTEGER PRIMARY KEY, page VARCHAR);
 CREATE TABLE web.tickets (id INTEGER PRIMARY KEY, state VARCHAR, n1 INTEGER, n2 INTEGER, n3 INTEGER,
     n4 INTEGER, n5 INTEGER, n6 INTEGER, gone_at TIMESTAMP, updated_at TIMESTAMP);
@@ -111,6 +113,26 @@ def test_what_batches_join_is_a_dimension(tmp_path: Path) -> None:
     words = ("--trials", "2", *kinds("dimension_changed"))
     found = judged(tmp_path, {"batched": batched}, *words, expected=ExitCode.OK)
     assert found["models"]["batched"]["changes"]["dimension_changed"]["trials"]
+
+
+def test_a_part_of_a_document_is_the_clock(tmp_path: Path) -> None:
+    """It was drawn at random, so that rows "newer than all others" were older, and each model was wrong."""
+    text = (
+        "{{{{ config(materialized='incremental', unique_key='id') }}}}"
+        "select id, {at} as made, {n} as n from {table}"
+        "{{% if is_incremental() %}} where {at} > (select max(made) from {{{{ this }}}}) {{% endif %}}"
+    )
+    models = {
+        "clicks": text.format(at="(doc->>'$.meta.at')::timestamp", n="n", table="web.clicks"),
+        "views": text.format(at="doc.tm", n="doc.n", table="web.views"),
+    }
+    words = ("--trials", "4", *kinds("appended", "updated", "updated_without_clock"))
+    found = judged(tmp_path, models, *words, expected=ExitCode.OK)
+    for name in models:
+        cells = found["models"][name]["changes"]
+        judged_as = {kind: cell["verdict"] for kind, cell in cells.items() if cell["trials"]}
+        expected = {"appended": "equal", "updated": "equal", "updated_without_clock": "differs"}
+        assert judged_as == expected
 
 
 def test_rows_that_leave_a_filter_are_found(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def test_needs_are_one_sentence() -> None:
     deleted = ModelCell(applicable=True, differs=[late(1)])
     assert needs(BY_COUNTRY, {ChangeKind.APPENDED_LATE: cell, ChangeKind.DELETED: deleted}) == (
         "by_country is right if no row is more than 2 days older than the newest when it arrives "
-        "(it was wrong at 3 days) and no row is deleted."
+        "(right in 1 trial up to that, wrong at 3 days) and no row is deleted."
     )
     assert "needs nothing" in needs(BY_COUNTRY, {ChangeKind.DELETED: ModelCell(equal=[None])})
     snapshot = replace(BY_COUNTRY, materialized="snapshot")

@@ -23,7 +23,7 @@ from campaign.dbt.reading import (
     with_clocks,
     with_repeats,
 )
-from campaign.dbt.rows import Domains
+from campaign.dbt.rows import NEWEST, NULL, Domains
 from tests.unit.dbt.projects import BY_COUNTRY, CUSTOMERS, ORDERS, SHOP, model
 
 ITSELF = "shop.main.by_country"
@@ -44,7 +44,7 @@ def test_from_drives_and_join_does_not() -> None:
     )
     assert found.driving == {"shop.main.orders"}
     assert found.joined == {"shop.main.customers"}
-    assert found.filtered == ("updated_at",)
+    assert found.filtered == ("updated_at", "src.updated_at")
     assert found.links == {("id", "customer_id"), ("customer_id", "id")}
     model_roles = roles(SHOP, {BY_COUNTRY.id: found})
     assert model_roles.driving[BY_COUNTRY.id] == {ORDERS.id}
@@ -130,7 +130,7 @@ def test_texts_that_models_read_as_json_are_documents() -> None:
         "and (payload->>'at')::timestamp > (select max(at) from shop.main.by_country)"
     )
     domains = domains_of(project, {"staged": staged, BY_COUNTRY.id: above}, [])
-    assert above.filtered == ()
+    assert above.filtered == ("payload.at",)
     assert {*domains.documents["data"]} == {"id", "user.at", "type", "at"}
     with duckdb.connect() as connection:
         for number in range(20):
@@ -301,14 +301,54 @@ def test_an_ephemeral_parent_is_seen_through() -> None:
 
 
 def test_all_clocks_that_models_filter_by_are_known() -> None:
-    both = replace(ORDERS, clock=None, columns=(*ORDERS.columns, SourceColumn("made", "DATE", False)))
-    project = replace(SHOP, sources={ORDERS.id: both, CUSTOMERS.id: CUSTOMERS})
+    days = (SourceColumn("made", "DATE", False), SourceColumn("seen", "DATE", False))
+    both = replace(ORDERS, clock=None, columns=(*ORDERS.columns, *days))
+    one, two, of_another = model("one"), model("two"), model("of_another")
+    above = frozenset({ORDERS.id})
+    project = replace(
+        SHOP,
+        sources={ORDERS.id: both, CUSTOMERS.id: CUSTOMERS},
+        models={each.id: each for each in (one, two, of_another)},
+        ancestors={one.id: above, two.id: above, of_another.id: frozenset({CUSTOMERS.id})},
+    )
     filtered = {
-        "one": replace(read("select 1 from shop.main.orders"), filtered=("updated_at",)),
-        "two": replace(read("select 1 from shop.main.orders"), filtered=("made",)),
+        each.id: replace(read("select 1 from shop.main.orders"), filtered=(name,))
+        for each, name in ((one, "updated_at"), (two, "made"), (of_another, "seen"))
     }
     found = with_clocks(project, filtered).sources[ORDERS.id]
     assert (found.clock, found.clocks) == ("updated_at", ("made",))
+
+
+@pytest.mark.parametrize(
+    ("type_", "condition", "clock", "literal"),
+    [
+        ("JSON", "(doc->>'$.meta.at')::timestamp", "doc.meta.at", "'2024-02-15 01:00:00'"),
+        ("VARCHAR", "json_extract_string(doc, '$.n')::bigint", "doc.n", "64860"),
+        ("STRUCT(tm TIMESTAMP, v INTEGER)", "doc.tm", "doc.tm", "TIMESTAMP '2024-02-15 01:00:00'"),
+    ],
+)
+def test_a_part_of_a_column_is_a_clock(type_: str, condition: str, clock: str, literal: str) -> None:
+    """Drawn at random, the part was older than the newest: rows that were "appended" were late ones."""
+    columns = (SourceColumn("id", "INTEGER", True), SourceColumn("doc", type_, False))
+    project = replace(SHOP, sources={ORDERS.id: replace(ORDERS, columns=columns, clock=None, foreign=())})
+    reads = {
+        BY_COUNTRY.id: read(
+            f"select id, at from (select *, {condition} as at from shop.main.orders) "
+            "where at > (select max(at) from shop.main.by_country)"
+        )
+    }
+    source = with_clocks(project, reads).sources[ORDERS.id]
+    assert source.clock == clock
+    domains = domains_of(replace(project, sources={ORDERS.id: source}), reads, [])
+    assert domains.clock(source, clock).literal(NEWEST + 60) == literal
+    part = source.part(clock)
+    assert part is not None
+    whole = domains.with_part(part, NULL, literal)
+    bare = literal.removeprefix("TIMESTAMP ").strip("'")
+    assert bare in whole
+    other = domains.with_part_of(part, domains.with_part(part, whole, NULL), whole)
+    assert bare in other
+    assert (type_ == "JSON") == other.endswith("::JSON")
 
 
 def test_days_and_units_come_from_the_constants_beside_a_clock() -> None:
