@@ -325,6 +325,27 @@ def test_a_column_of_another_type_is_read_anew_though_the_outputs_have_theirs(sh
         assert shop.rows(f"shown{number}") == {tuple(row) for row in shop.spark.sql(text).collect()}
 
 
+BLANKS = (
+    "SELECT code FROM orders EXCEPT SELECT code FROM plain",
+    "SELECT id FROM orders WHERE code IN (SELECT code FROM plain)",
+    "SELECT id FROM orders WHERE code = 'ab'",
+)
+
+
+def test_blanks_of_an_added_char_column_count_where_they_do_in_spark(shop: Shop) -> None:
+    shop.spark.sql(f"ALTER TABLE delta.`{shop.path}/orders` ADD COLUMNS (code CHAR(4))")
+    shop.account.create_base_table("plain", {"code": "STRING"})
+    shop.later("INSERT INTO plain VALUES ('ab'), ('cd  ')", "INSERT INTO orders VALUES (3, 'rome', 1, 'ab')")
+    for number, text in enumerate(BLANKS):
+        shop.account.create_dynamic_table(f"d{number}", text)
+    shop.later("INSERT INTO orders VALUES (4, 'rome', 1, 'ab'), (5, 'rome', 1, 'cd')")
+    for relation in ("orders", "plain"):
+        shop.account.read(relation).createOrReplaceTempView(relation)
+    for number, text in enumerate(BLANKS):
+        shop.refreshed(f"d{number}")
+        assert shop.rows(f"d{number}") == {tuple(row) for row in shop.spark.sql(text).collect()}
+
+
 def test_select_star_gets_an_added_column(shop: Shop) -> None:
     shop.account.create_dynamic_table("copy", "SELECT * FROM orders")
     shop.spark.sql(f"ALTER TABLE delta.`{shop.path}/orders` ADD COLUMNS (note STRING)")

@@ -264,6 +264,8 @@ def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) 
                 _columns(_schema(metadata)),
                 row_ids=metadata.row_ids,
                 stored_as=_stored_as(metadata),
+                # ALTER TABLE may have added a CHAR(n).
+                padded=_has_chars(metadata.schema),
             )
             return _with_key(table, _key(data))
         case kind if kind == VIEW:
