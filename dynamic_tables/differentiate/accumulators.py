@@ -19,7 +19,17 @@ from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
 from dynamic_tables.plan.functions import CASE, CAST, EXACT_AVERAGE, NARROW_AVERAGE
 from dynamic_tables.plan.nodes import INSERT
-from dynamic_tables.plan.types import BIGINT, DOUBLE, FLOATING, INTEGRAL, MAX_PRECISION, Columns, Kind, Type
+from dynamic_tables.plan.types import (
+    BIGINT,
+    DOUBLE,
+    FLOATING,
+    INT,
+    INTEGRAL,
+    MAX_PRECISION,
+    Columns,
+    Kind,
+    Type,
+)
 
 STATE = "$STATE_"
 OLD = "$OLD_"
@@ -277,7 +287,7 @@ class Accumulator:
         form = EXACT_AVERAGE if of.precision >= EXACTLY_AVERAGED else NARROW_AVERAGE
         power = Lit(Decimal(10**of.scale), Type(Kind.DECIMAL, of.scale + 1, 0))
         as_double = Lit(float(10**of.scale), DOUBLE)
-        return Fn(form, (self.result, power, self.count, text(f"E-{type_.scale}"), as_double), type_)
+        return Fn(form, (self.result, power, self.count, Lit(type_.scale, INT), as_double), type_)
 
     def must_compute(self) -> Expr:
         """Returns the condition under which a group must be computed from its rows again.

@@ -274,17 +274,19 @@ EXACT_AVERAGE, NARROW_AVERAGE = "average of decimals", "average of narrow decima
 def _averages() -> Mapping[str, Function]:
     """Returns how an average of DECIMAL(p, s) follows from sum {0} and count {2}, as Spark rounds it.
 
-    {1} is 10**s as a DECIMAL and {4} as a DOUBLE; {3} is the text `E-` and the scale of the average, s + 4.
-    The sum in units of its last digit is a whole number, and so is the average in units of its own: the
-    quotient, rounded half away from zero. Of fewer than 12 digits Spark divides doubles.
+    {1} is 10**s as a DECIMAL and {4} as a DOUBLE; {3} is the scale of the average, s + 4. The sum in units of
+    its last digit is a whole number, and so is the average in units of its own: the quotient, rounded half
+    away from zero. Its text becomes the average by an exponent; DuckDB looks whether the digits fit before it
+    reads the exponent, so it gets a point. Of fewer than 12 digits Spark divides doubles.
     """
     whole = "CAST({0} * {1} AS DECIMAL(28, 0))"
     twice = f"(abs({whole}) * 20000 + {{2}})"
     units = f"(({twice} - {twice} % ({{2}} * 2)) / ({{2}} * 2))"
-    spark = f"CAST(CAST(CAST(sign({{0}}) AS INT) * {units} AS DECIMAL(28, 0)) || {{3}} AS {{type}})"
+    spark = f"CAST(CAST(CAST(sign({{0}}) AS INT) * {units} AS DECIMAL(28, 0)) || 'E-' || {{3}} AS {{type}})"
     digits = "CAST(replace(CAST({0} AS VARCHAR), '.', '') AS HUGEINT)"
     units = f"((abs({digits}) * 20000 + {{2}}) // ({{2}} * 2))"
-    duckdb = f"CAST((CAST(sign({{0}}) AS INTEGER) * {units}) || {{3}} AS {{type}})"
+    pointed = f"regexp_replace(repeat('0', {{3}}) || {units}, '(.{{{{' || {{3}} || '}}}})$', '.\\1')"
+    duckdb = f"CAST(CASE WHEN {{0}} < 0 THEN '-' ELSE '' END || {pointed} AS {{type}})"
     narrow = f"CAST((CAST({whole} AS DOUBLE) / CAST({{2}} AS DOUBLE)) / {{4}} AS {{type}})"
     return {
         EXACT_AVERAGE: Function(lambda types: None, spark, duckdb),

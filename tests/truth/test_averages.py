@@ -7,11 +7,14 @@ same, and beyond its last bits depend on the order. AVG of DECIMAL is Spark's ow
 from __future__ import annotations
 
 from collections import Counter
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 
+import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
 from dynamic_tables.definition import DynamicTable
+from dynamic_tables.plan.functions import EXACT_AVERAGE, INTERNAL
 from dynamic_tables.store.port import Action
 from tests.views import assert_maintained, create_maintained, view_rows
 from tests.written_in_memory import written_in_memory
@@ -137,3 +140,24 @@ def test_averages_of_decimals_are_those_of_spark(spark: SparkSession) -> None:
         averaged = account.store.definitions()["d0"]
         assert isinstance(averaged, DynamicTable)
         assert {"$STATE_0_avg", "$STATE_6_avg"} <= dict(averaged.state).keys()
+
+
+@pytest.mark.parametrize(
+    ("precision", "scale", "sums"),
+    [(18, 2, "9999999999999999.99"), (18, 18, "0.999999999999999999"), (5, 0, "99999"), (1, 1, "0.9")],
+)
+def test_averages_of_decimals_in_duckdb_keep_all_their_digits(precision: int, scale: int, sums: str) -> None:
+    """DuckDB refused a text such as 4999999999999999995000E-6: more digits than stand before its point."""
+    form = INTERNAL[EXACT_AVERAGE].duckdb
+    assert form is not None
+    type_ = f"DECIMAL({precision + 4}, {scale + 4})"
+    last = Decimal(1).scaleb(-scale - 4)
+    for sum_ in (Decimal(sums), -Decimal(sums), Decimal(0), Decimal(1).scaleb(-scale), 7 * Decimal(sums)):
+        for count in (1, 2, 3, 7, 11):
+            with localcontext(prec=60):
+                due = (sum_ / count).quantize(last, ROUND_HALF_UP)
+            if abs(due) >= Decimal(10) ** (precision - scale):
+                continue
+            sum_type = f"DECIMAL({precision + 10}, {scale})"
+            text = form.format(f"{sum_:f}::{sum_type}", None, f"{count}::BIGINT", scale + 4, None, type=type_)
+            assert duckdb.execute(f"SELECT {text}").fetchall() == [(due,)], (sum_, count)
