@@ -77,7 +77,8 @@ class Model:
     `select`: the text that names it for dbt. `key`: the columns of its `unique_key`, in lower case.
     `ignored`: columns that are not compared. `left_out`: why it cannot be judged, or empty. `event_time`:
     the column by which dbt cuts its rows into batches, if it `batches` (microbatch). `outside`: it may read
-    more than sources and models, such as a file.
+    more than sources and models, such as a file. `renamed`: by another name of a column that dbt adds to a
+    snapshot, the usual one; `current`: SQL for the end of a version that is current, empty for NULL.
     """
 
     id: str
@@ -95,6 +96,8 @@ class Model:
     event_time: str | None = None
     batches: bool = False
     outside: bool = False
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    current: str = ""
 
     @property
     def is_snapshot(self) -> bool:
@@ -233,13 +236,10 @@ def read_project(answer: Mapping[str, Any], settings: Mapping[str, Any]) -> Proj
     return Project({}, models, selected, str(answer["dbt"]), ancestors, database)
 
 
-def _left_out(node: Mapping[str, Any], config: Mapping[str, Any], key: Any) -> str:
+def _left_out(node: Mapping[str, Any], key: Any) -> str:
     """Returns why a snapshot cannot be judged, or an empty text."""
     if node["kind"] != "snapshot":
         return ""
-    names = config.get("snapshot_meta_column_names") or {}
-    if config.get("dbt_valid_to_current") or any(names.values()):
-        return "the columns of its intervals are not the usual ones"
     named = [key] if isinstance(key, str) else list(key or ())
     if not named or not all(re.fullmatch(r'"?\w+"?', name) for name in named):
         return "its unique_key is no column"
@@ -255,7 +255,8 @@ def read_model(node: Mapping[str, Any], of_user: Mapping[str, Any], unique: str 
     where = f"{node['file']}: model {node['name']}"
     meta = declared(node["meta"].get("dvs"), of_user, where, ("promises", "ignore"))
     key = config.get("unique_key") or ()
-    left_out = _left_out(node, config, key)
+    left_out = _left_out(node, key)
+    names = config.get("snapshot_meta_column_names") or {}
     if config.get("materialized") == "external" and config.get("location"):
         left_out = "it writes a file of its own (`location`)"
     version = node.get("version")
@@ -276,6 +277,8 @@ def read_model(node: Mapping[str, Any], of_user: Mapping[str, Any], unique: str 
         event_time=config.get("event_time"),
         batches=config.get("incremental_strategy") == "microbatch",
         outside=node["outside"],
+        renamed={str(other).lower(): usual for usual, other in names.items() if other},
+        current=str(config.get("dbt_valid_to_current") or ""),
     )
 
 

@@ -235,6 +235,10 @@ class Runner:
         found = self.answers({id_: text for id_, text in compiled.items() if text})
         for id_, table in found.items():
             snapshots[id_].states.append((table.columns, table.rows))
+        ends = {m.id: m.current for m in self.project.models.values() if m.id in snapshots and m.current}
+        texts = {id_: f"SELECT CAST(({end}) AS TIMESTAMP)" for id_, end in ends.items()}
+        for id_, table in self.answers(texts).items() if texts else ():
+            snapshots[id_].current = table.rows[0][0]
 
 
 def time_of(base: dt.date, tick: int) -> dt.datetime:

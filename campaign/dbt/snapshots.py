@@ -18,9 +18,13 @@ FROM, TO, DELETED = "dbt_valid_from", "dbt_valid_to", "dbt_is_deleted"
 
 @dataclass(slots=True)
 class Versions:
-    """The results of a snapshot's query, after each run its columns and rows."""
+    """The results of a snapshot's query, after each run its columns and rows.
+
+    `current`: the end of a version that is current, None for NULL.
+    """
 
     states: list[tuple[tuple[str, ...], tuple[Row, ...]]] = field(default_factory=list)
+    current: str | None = None
 
 
 def law(model: Model, versions: Versions, found: Table | None, failed: str | None) -> Seen:
@@ -29,6 +33,7 @@ def law(model: Model, versions: Versions, found: Table | None, failed: str | Non
         return RefreshDifference(error=f"the run failed: {failed}")
     if found is None or not versions.states:
         return RefreshDifference(error="the run left no table")
+    found = as_usual(model, found, versions.current)
     columns = [name for name in versions.states[-1][0] if name in found.columns and name not in model.ignored]
     key = [name.lower() for name in model.key]
     if not key or not set(key) <= set(columns):
@@ -43,6 +48,19 @@ def law(model: Model, versions: Versions, found: Table | None, failed: str | Non
         if wrong := of_key(expected.get(each, []), stored.get(each, []), columns):
             return RefreshDifference(error=f"key {', '.join(str(value) for value in each)}: {wrong}")
     return Equal(filled=bool(found.rows))
+
+
+def as_usual(model: Model, found: Table, current: str | None) -> Table:
+    """Returns the table of a snapshot with dbt's usual names, and NULL for the end of a current version."""
+    columns = tuple(model.renamed.get(name, name) for name in found.columns)
+    if current is None or TO not in columns:
+        return Table(columns, found.rows)
+    place = columns.index(TO)
+    ends = {current, current.removesuffix(" 00:00:00")}
+    rows = (
+        (*row[:place], None if row[place] in ends else row[place], *row[place + 1 :]) for row in found.rows
+    )
+    return Table(columns, tuple(rows))
 
 
 def histories(versions: Versions, columns: Sequence[str], key: Sequence[str]) -> dict[Row, list[Row | None]]:
