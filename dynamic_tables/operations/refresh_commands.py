@@ -36,11 +36,27 @@ class RefreshCommands(Binding):
             table = self.dynamic_table(name)
 
             def newest_of_all() -> int:
-                timestamps = {upstream.name: self.visible(upstream) for upstream in self.upstream(table)}
+                timestamps = {upstream.name: self._made_alike(upstream) for upstream in self.upstream(table)}
                 now = self.store.earliest(self.clock.now())
                 return initialization_timestamp(timestamps, now, table.target_lag, self.oldest(table))
 
             return _refresh(self, (table.name,), newest_of_all, Trigger.CREATION, observe)
+
+    def _made_alike(self, table: DynamicTable) -> Sequence[int]:
+        """Returns the data timestamps that readers may see whose contents are by the definition as it is now.
+
+        A table that is created after CREATE OR REPLACE of what it reads must not show the replaced query.
+        """
+        try:
+            now = self.refreshing(table).table.expanded
+        except errors.DefinitionError:
+            return ()
+        made = {
+            record.frontier.timestamp
+            for record in self.store.refreshes(table)
+            if record.frontier.definition == now
+        }
+        return [timestamp for timestamp in self.visible(table) if timestamp in made]
 
     def refresh(
         self, name: str, at: int | None = None, *, observe: Observe | None = None

@@ -208,6 +208,26 @@ def test_the_initial_timestamp_is_the_upstreams_if_within_the_lag(world: World) 
     assert account.describe("a").data_timestamp == 100, "refreshed along"
 
 
+@pytest.mark.parametrize("replaced", ["a table", "a view below it"])
+def test_a_new_table_does_not_show_what_was_replaced(world: World, replaced: str) -> None:
+    """Its upstreams share an earlier data timestamp, but one of them meant something else then."""
+    account = world.account
+    account.create_view("v", "SELECT city, amount FROM orders")
+    account.create_dynamic_table("a", "SELECT city, amount FROM v")
+    account.create_dynamic_table("b", "SELECT city FROM orders")
+    world.at(20).account.refresh("a")
+    account.refresh("b")
+    other = "SELECT city, amount FROM orders WHERE amount > 5"
+    account = world.at(30).account
+    if replaced == "a table":
+        account.create_dynamic_table("a", other, or_replace=True)
+    else:
+        account.create_view("v", other, or_replace=True)
+    world.at(40).account.create_dynamic_table("c", "SELECT a.amount FROM a JOIN b ON a.city = b.city")
+    assert account.describe("c").data_timestamp == 40
+    assert all(amount > 5 for (amount,) in world.rows("c"))
+
+
 def test_the_future_cannot_be_read(world: World) -> None:
     world.account.create_dynamic_table("d", TOTALS)
     with pytest.raises(DefinitionError, match=r"^refresh of d at 11: the future cannot be read yet$"):
