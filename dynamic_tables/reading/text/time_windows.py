@@ -1,9 +1,15 @@
-"""Rewrites windows of time, `GROUP BY window(ts, '10 minutes')`, into columns of a LATERAL VIEW.
+"""Rewrites windows of time and sessions in GROUP BY into what the rules know.
 
-Spark puts each row into the windows that its timestamp lies in, `[start, end)`, which begin every `slide`
-from 1970 (plus an offset) on; a row without a timestamp is in none. So the windows of a row are an array of
-structs, and `inline` makes rows of it. The grouping is then one by `start` and `end`. Example: with windows
-of 10 minutes that slide by 5, the row of 12:07 is in those of 12:00 and 12:05.
+`window(ts, '10 minutes')` becomes columns of a LATERAL VIEW. Spark puts each row into the windows that its
+timestamp lies in, `[start, end)`, which begin every `slide` from 1970 (plus an offset) on; a row without a
+timestamp is in none. So the windows of a row are an array of structs, and `inline` makes rows of it. The
+grouping is then one by `start` and `end`. Example: with windows of 10 minutes that slide by 5, the row of
+12:07 is in those of 12:00 and 12:05.
+
+`session_window(ts, '10 minutes')` becomes window functions in a sub-select. Rows of a key whose timestamps
+lie no further apart than the gap are one session. So a row begins one if the gap before it has no other row
+but those of its own time, and the start of a session is the newest beginning up to a row. The session ends a
+gap after its last row.
 """
 
 from __future__ import annotations
@@ -17,8 +23,14 @@ from sqlglot import exp
 from dynamic_tables.errors import UnsupportedError
 from dynamic_tables.reading.text.spark_text import SparkText
 
+WINDOW, SESSION = "window", "session_window"
+"""The functions that make windows; the columns that they make in GROUP BY have their names."""
+
 START, END = "window start", "window end"
 """The columns of the LATERAL VIEW."""
+
+TIME, BEFORE, BEGINS = "session time", "session before", "session start"
+"""The columns of the sub-select with sessions."""
 
 MOST_WINDOWS = 60
 """Most windows that one row may be in; with more the expression would be too long, and the table is FULL."""
@@ -34,15 +46,19 @@ MICROSECONDS: Mapping[str, int] = {
 }
 """The microseconds of the units of a duration; a month has no such number, and Spark refuses it."""
 
+UNITS = ("day", "hour", "minute", "second")
+"""The units of a frame over times, the largest first; a gap has to be a whole number of one of them."""
+
 NUMBER = re.compile(r"[-+]?\d+")
 
 
 def write_time_windows(tree: exp.Expr) -> None:
     """Rewrites each block that has one window of time. Other forms are left for the binder to refuse."""
     for block in list(tree.find_all(exp.Select)):
-        calls = [node for node in _own(block) if _is_window(node)]
+        calls = [node for node in _own(block) if _called(node)]
         if len({call.sql(SparkText) for call in calls}) != 1:
             continue
+        called = _called(calls[0])
         time, *written = calls[0].expressions
         known = [size for each in written if (size := _microseconds(each)) is not None]
         group = block.args.get("group")
@@ -50,7 +66,11 @@ def write_time_windows(tree: exp.Expr) -> None:
             all(name == "expressions" for name, value in group.args.items() if value)
             and group.find(exp.Cube, exp.Rollup, exp.GroupingSets) is None
         )
-        if plain and 1 <= len(written) <= 3 and len(known) == len(written):
+        if called == SESSION:
+            keys = _partition(block)
+            if plain and keys is not None and len(known) == len(written) == 1 and _is_gap(known[0]):
+                _write_sessions(block, time, known[0], keys)
+        elif plain and 1 <= len(written) <= 3 and len(known) == len(written):
             length, slide, first = (*known, *(known[0], 0)[len(known) - 1 :])
             if 0 < slide <= length <= slide * MOST_WINDOWS:
                 _rewrite(block, time, length, slide, first)
@@ -64,12 +84,16 @@ def refuse_time_windows(tree: exp.Expr) -> None:
     for node in tree.find_all(exp.Anonymous):
         name = str(node.this).lower()
         if name in ("window", "session_window", "window_time"):
-            reason = "windows of fixed lengths are maintained, in a plain GROUP BY"
+            reason = (
+                "windows of fixed lengths and sessions of one relation are maintained, in a plain GROUP BY"
+            )
             raise UnsupportedError(f"function {name}", reason)
 
 
-def _is_window(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Anonymous) and str(node.this).lower() == "window" and bool(node.expressions)
+def _called(node: exp.Expr) -> str:
+    """Returns the name of the function that makes windows, in lower case; empty for other nodes."""
+    name = str(node.this).lower() if isinstance(node, exp.Anonymous) and node.expressions else ""
+    return name if name in (WINDOW, SESSION) else ""
 
 
 def _own(block: exp.Select) -> Iterator[exp.Expr]:
@@ -103,21 +127,101 @@ def _rewrite(block: exp.Select, time: exp.Expr, length: int, slide: int, first: 
     end: exp.Expr = exp.column(END, quoted=True)
     if slide == length:
         start, end = (_end(time, first, slide, ago) for ago in (0, -length))
-    struct = _struct(start, end)
-    group = block.args.get("group")
-    if group is not None:
-        keys = [each for key in group.expressions for each in _keys(block, key, (start, end))]
-        group.set("expressions", keys)
-    for item in block.expressions:
-        if (name := _name(item)) is not None:
-            item.replace(exp.alias_(item.copy(), name, quoted=True))
-    for node in list(_own(block)):
-        if (found := _replaced(node, start, end, struct)) is not None:
-            node.replace(found.copy())
+    _write_parts(block, WINDOW, start, end, keys=(start, end))
     block.where(exp.Not(this=exp.Is(this=time.copy(), expression=exp.null())), copy=False)
     if slide < length:
         block.append("laterals", _view(time, length, slide, first))
         block.where(exp.LT(this=time.copy(), expression=end.copy()), copy=False)
+
+
+def _write_parts(
+    block: exp.Select, called: str, start: exp.Expr, end: exp.Expr, *, keys: Sequence[exp.Expr]
+) -> None:
+    """Gives a block expressions in the place of the window and its parts. `keys`: what it is grouped by."""
+    struct = _struct(start, end)
+    group = block.args.get("group")
+    if group is not None:
+        found = [each for key in group.expressions for each in _keys(block, key, keys)]
+        group.set("expressions", found)
+    for item in block.expressions:
+        if (name := _name(item, called)) is not None:
+            item.replace(exp.alias_(item.copy(), name, quoted=True))
+    for node in list(_own(block)):
+        if (replacement := _replaced(node, called, start, end, struct)) is not None:
+            node.replace(replacement.copy())
+
+
+def _is_gap(microseconds: int) -> bool:
+    return microseconds > 0 and microseconds % MICROSECONDS[UNITS[-1]] == 0
+
+
+def _partition(block: exp.Select) -> list[exp.Expr] | None:
+    """Returns by what a block groups beside its session; None where its rows cannot be those of a sub-select.
+
+    A sub-select has one alias and its columns, so that a star would show more of them, and it must be clear
+    without the columns of tables whether a key is one or the alias of an item.
+    """
+    stars = (each for each in _own(block) if isinstance(each, exp.Star))
+    group = block.args.get("group")
+    several = block.args.get("joins") or block.args.get("laterals")
+    counted = all(isinstance(star.parent, exp.Count) for star in stars)
+    if group is None or not counted or several or _relation(block) is None:
+        return None
+    aliases = {item.alias.lower(): item.unalias() for item in block.expressions if item.alias}
+    keys: list[exp.Expr] = []
+    for key in group.expressions:
+        named = _named(block, key)
+        if _called(named.unalias()):
+            continue
+        if isinstance(key, exp.Column) and not key.table and aliases.get(key.name.lower(), key) != key:
+            return None
+        keys.append(named.unalias())
+    return keys if len(keys) < len(group.expressions) else None
+
+
+def _relation(block: exp.Select) -> exp.Expr | None:
+    """Returns what a block reads: a table or a sub-select with an alias, or None for more than that."""
+    first = block.args.get("from_") or block.args.get("from")
+    relation: exp.Expr | None = None if first is None else first.this
+    if not isinstance(relation, exp.Table | exp.Subquery):
+        return None
+    return None if any(map(relation.args.get, ("joins", "laterals", "pivots", "sample"))) else relation
+
+
+def _write_sessions(block: exp.Select, time: exp.Expr, gap: int, keys: Sequence[exp.Expr]) -> None:
+    """Gives a block a sub-select that knows of each row in which session it is."""
+    relation = _relation(block)
+    assert relation is not None
+    alias, at = relation.alias_or_name, exp.column(TIME, quoted=True)
+
+    def around(inner: exp.Select, name: str, item: exp.Expr) -> exp.Select:
+        """Returns the rows of a sub-select with a further column."""
+        outer = exp.select("*", exp.alias_(item, name, quoted=True))
+        return outer.from_(inner.subquery(alias, copy=False) if alias else inner.subquery(copy=False))
+
+    def over(aggregate: exp.Expr, start: object, side: str | None) -> exp.Window:
+        frame = {"kind": "RANGE", "start": start, "start_side": side, "end": "CURRENT ROW"}
+        order = exp.Order(expressions=[exp.Ordered(this=at.copy())])
+        partition = [key.copy() for key in keys]
+        return exp.Window(this=aggregate, partition_by=partition, order=order, spec=exp.WindowSpec(**frame))
+
+    first = exp.select("*", exp.alias_(_end(time, 0, 1, 0), TIME, quoted=True)).from_(relation.copy())
+    if where := block.args.get("where"):
+        first.set("where", where.copy())
+        block.set("where", None)
+    first.where(exp.Not(this=exp.Is(this=time.copy(), expression=exp.null())), copy=False)
+    unit = next(unit for unit in UNITS if gap % MICROSECONDS[unit] == 0)
+    number = exp.Literal.string(str(gap // MICROSECONDS[unit]))
+    distance = exp.Interval(this=number, unit=exp.var(unit.upper()))
+    near = over(exp.Count(this=exp.Star()), distance, "PRECEDING")
+    alike = over(exp.Count(this=exp.Star()), "CURRENT ROW", None)
+    known = around(first, BEFORE, exp.Sub(this=near, expression=alike))
+    begins = exp.EQ(this=exp.column(BEFORE, quoted=True), expression=exp.Literal.number(0))
+    own = exp.Case(ifs=[exp.If(this=begins, true=at.copy())])
+    sessions = around(known, BEGINS, over(exp.Max(this=own), "UNBOUNDED", "PRECEDING"))
+    start = exp.column(BEGINS, quoted=True)
+    _write_parts(block, SESSION, start, _end(exp.Max(this=at.copy()), 0, 1, -gap), keys=(start,))
+    block.from_(sessions.subquery(alias) if alias else sessions.subquery(), copy=False)
 
 
 def _struct(start: exp.Expr, end: exp.Expr) -> exp.Struct:
@@ -133,35 +237,42 @@ def _struct(start: exp.Expr, end: exp.Expr) -> exp.Struct:
 
 def _keys(block: exp.Select, key: exp.Expr, columns: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
     """Returns what a key of GROUP BY becomes: the columns if it is the window, also by its place or alias."""
-    named = key
-    if isinstance(key, exp.Literal) and not key.is_string and 0 < int(key.this) <= len(block.expressions):
-        named = block.expressions[int(key.this) - 1]
-    elif isinstance(key, exp.Column) and not key.table:
-        named = next((each for each in block.expressions if each.alias.lower() == key.name.lower()), key)
-    return [each.copy() for each in columns] if _is_window(named.unalias()) else [key]
+    return [each.copy() for each in columns] if _called(_named(block, key).unalias()) else [key]
 
 
-def _name(item: exp.Expr) -> str | None:
+def _named(block: exp.Select, key: exp.Expr) -> exp.Expr:
+    """Returns the item that a key of GROUP BY names by its place or alias; the key itself for another one."""
+    items: Sequence[exp.Expr] = block.expressions
+    if isinstance(key, exp.Literal) and not key.is_string and 0 < int(key.this) <= len(items):
+        return items[int(key.this) - 1]
+    if isinstance(key, exp.Column) and not key.table:
+        return next((each for each in items if each.alias.lower() == key.name.lower()), key)
+    return key
+
+
+def _name(item: exp.Expr, called: str) -> str | None:
     """Returns the name that Spark gives to an item that shows the window; None for other items."""
-    if _is_window(item):
-        return "window"
-    return item.name if isinstance(item, exp.Column) and _shows(item) else None
+    if _called(item):
+        return called
+    return item.name if isinstance(item, exp.Column) and _shows(item, called) else None
 
 
-def _shows(column: exp.Column) -> bool:
+def _shows(column: exp.Column, called: str) -> bool:
     """Tells whether a column is the window, or a part of it."""
-    return (column.table or column.name).lower() == "window"
+    return (column.table or column.name).lower() == called
 
 
-def _replaced(node: exp.Expr, start: exp.Expr, end: exp.Expr, struct: exp.Expr) -> exp.Expr | None:
+def _replaced(
+    node: exp.Expr, called: str, start: exp.Expr, end: exp.Expr, struct: exp.Expr
+) -> exp.Expr | None:
     """Returns what stands for the window or a part of it; None for other nodes."""
     parts = {"start": start, "end": end}
     match node:
-        case exp.Dot(this=of, expression=exp.Identifier() as part) if _is_window(of):
+        case exp.Dot(this=of, expression=exp.Identifier() as part) if _called(of):
             return parts.get(part.name.lower())
-        case exp.Column() if _shows(node):
-            return parts.get(node.name.lower()) if node.table else struct
-        case _ if _is_window(node) and not isinstance(node.parent, exp.Dot):
+        case exp.Column() if _shows(node, called):
+            return struct if not node.table else parts.get(node.name.lower())
+        case _ if _called(node) and not isinstance(node.parent, exp.Dot):
             return struct
         case _:
             return None

@@ -11,7 +11,7 @@ from dynamic_tables.plan.rewrites.timed import BOTH_SIDES, ELSEWHERE
 from dynamic_tables.plan.written.render import render
 from tests.unit.dynamic_tables.reading import read
 
-FIXED_WINDOWS = "windows of fixed lengths are maintained, in a plain GROUP BY"
+FIXED_WINDOWS = "windows of fixed lengths and sessions of one relation are maintained, in a plain GROUP BY"
 NO_RULE = "no differentiation rule yet"
 GROUPS = "write the groups, or LATERAL VIEW inline"
 
@@ -55,7 +55,20 @@ QUERIES = {
         "group them",
     ),
     # To the binder `window.start` would be an unknown column.
-    "SELECT session_window.end, COUNT(*) AS n FROM r GROUP BY session_window(d, '1 hour')": (
+    "SELECT session_window.end, COUNT(*) AS n FROM r JOIN q USING (a) GROUP BY session_window(d, '1 hour')": (
+        "function session_window",
+        FIXED_WINDOWS,
+    ),
+    "SELECT session_window.end, COUNT(*) AS n FROM r GROUP BY session_window(d, a)": (
+        "function session_window",
+        FIXED_WINDOWS,
+    ),
+    # `a` is a column of r, or the alias: without the columns that cannot be told.
+    "SELECT h AS a, COUNT(*) AS n FROM r GROUP BY a, session_window(d, '1 hour')": (
+        "function session_window",
+        FIXED_WINDOWS,
+    ),
+    "SELECT session_window.end, MAX(struct(r.*)) AS n FROM r GROUP BY session_window(d, '1 hour')": (
         "function session_window",
         FIXED_WINDOWS,
     ),
