@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.sizes import Sizes
+from tests.depth import some_of
 from tests.views import assert_maintained, create_maintained, with_sizes
 
 pytestmark = pytest.mark.spark
@@ -40,12 +41,15 @@ ROUNDS = (
 )
 
 
-def test_groups_of_tables_with_many_rows_are_maintained(tmp_path: Path, spark: SparkSession) -> None:
+@pytest.mark.parametrize("texts", some_of(TEXTS, 4))
+def test_groups_of_tables_with_many_rows_are_maintained(
+    tmp_path: Path, spark: SparkSession, texts: list[str]
+) -> None:
     account = with_sizes(tmp_path, spark, WallClock(), Sizes(literal_rows=100))
     account.create_base_table("e", {"id": "INT", "k": "INT", "v": "INT", "b": "BIGINT", "d": "DECIMAL(9,2)"})
     account.execute(
         "INSERT INTO e SELECT CAST(id AS INT), CAST(id % 40 AS INT), CAST(id * 37 % 101 AS INT), "
         "id * id - 5000, CAST(id / 7 AS DECIMAL(9,2)) FROM RANGE(400)"
     )
-    create_maintained(account, TEXTS)
-    assert_maintained(account, TEXTS, "e", ROUNDS)
+    create_maintained(account, texts)
+    assert_maintained(account, texts, "e", ROUNDS)

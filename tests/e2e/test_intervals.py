@@ -15,6 +15,7 @@ from dynamic_tables.definition import RefreshMode
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.sizes import Sizes
+from tests.depth import some_of
 from tests.views import assert_maintained, create_maintained, with_sizes
 
 pytestmark = pytest.mark.spark
@@ -46,7 +47,8 @@ ROUNDS = (
 )
 
 
-def test_intervals_are_steps_on_the_way(tmp_path: Path, spark: SparkSession) -> None:
+@pytest.mark.parametrize("texts", some_of(TEXTS, 4))
+def test_intervals_are_steps_on_the_way(tmp_path: Path, spark: SparkSession, texts: list[str]) -> None:
     account = with_sizes(tmp_path, spark, WallClock(), Sizes(literal_rows=60))
     account.create_base_table("e", {"id": "INT", "k": "INT", "ts": "TIMESTAMP", "te": "TIMESTAMP"})
     account.execute(
@@ -54,8 +56,8 @@ def test_intervals_are_steps_on_the_way(tmp_path: Path, spark: SparkSession) -> 
         "t + make_dt_interval(0, 0, id * 7 % 200) "
         "FROM (SELECT id, timestamp_seconds(1704067200 + id * 97 % 211 * 300) AS t FROM RANGE(200))"
     )
-    create_maintained(account, TEXTS)
-    assert_maintained(account, TEXTS, "e", ROUNDS)
+    create_maintained(account, texts)
+    assert_maintained(account, texts, "e", ROUNDS)
     for shown in ("te - ts", "array(te - ts)", "named_struct('g', te - ts)", "map(id, te - ts)"):
         for mode in (RefreshMode.AUTO, RefreshMode.FULL):
             with pytest.raises(DefinitionError, match=r"gap .*interval day to second.*do not hold"):

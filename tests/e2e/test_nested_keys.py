@@ -18,6 +18,7 @@ from dynamic_tables.plan.expressions import Col, Fn
 from dynamic_tables.plan.functions import FRAME
 from dynamic_tables.plan.types import STRING, Kind, Type
 from dynamic_tables.plan.written.render_expression import render_expression
+from tests.depth import some_of
 from tests.views import assert_maintained, create_maintained
 from tests.written_in_memory import written_in_memory
 
@@ -71,11 +72,12 @@ ROUNDS = (
 )
 
 
-def test_nested_keys_are_maintained(spark: SparkSession) -> None:
+@pytest.mark.parametrize("texts", some_of(TEXTS, 4))
+def test_nested_keys_are_maintained(spark: SparkSession, texts: list[str]) -> None:
     with written_in_memory(spark) as account:
         account.create_base_table("e", COLUMNS)
-        create_maintained(account, TEXTS)
-        assert_maintained(account, TEXTS, "e", ROUNDS)
+        create_maintained(account, texts)
+        assert_maintained(account, texts, "e", ROUNDS)
 
 
 DIFFERENT = {

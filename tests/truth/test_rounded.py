@@ -13,6 +13,7 @@ from dynamic_tables.plan.rewrites.rounded import rounded
 from dynamic_tables.reading.bind import bind_query
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.sizes import Sizes
+from tests.depth import some_of
 from tests.views import assert_maintained, create_maintained, view_rows, with_sizes
 from tests.written_in_memory import written_in_memory
 
@@ -91,7 +92,8 @@ ROUNDS = (
 )
 
 
-def test_groups_of_rounded_keys_are_maintained(tmp_path: Path, spark: SparkSession) -> None:
+@pytest.mark.parametrize("texts", some_of(TEXTS, 3))
+def test_groups_of_rounded_keys_are_maintained(tmp_path: Path, spark: SparkSession, texts: list[str]) -> None:
     """On Delta, and the rows of `e` are many: where all rows are few, no filter is made for them."""
     account = with_sizes(tmp_path, spark, WallClock(), Sizes(literal_rows=100))
     columns = {"ts": "TIMESTAMP", "nt": "TIMESTAMP_NTZ", "d": "DATE", "n": "INT", "v": "INT"}
@@ -101,5 +103,5 @@ def test_groups_of_rounded_keys_are_maintained(tmp_path: Path, spark: SparkSessi
         "CAST(id * 37 - 3000 AS INT), CAST(id AS INT) FROM "
         "(SELECT id, timestamp_seconds(1704067199 + (id - 80) * 86400 * 5) AS t FROM RANGE(160))"
     )
-    create_maintained(account, TEXTS)
-    assert_maintained(account, TEXTS, "e", [[statement] for statement in ROUNDS])
+    create_maintained(account, texts)
+    assert_maintained(account, texts, "e", [[statement] for statement in ROUNDS])
