@@ -138,7 +138,10 @@ COMPUTED = [
 WHOLE_GROUPS = [
     f"SELECT a, e, x FROM l JOIN (SELECT e, c, x FROM s LEFT JOIN {GROUPED} AS g ON e = c) AS m ON a <=> c",
     f"SELECT a, e, x FROM l JOIN (SELECT e, c, x FROM {GROUPED} AS g RIGHT JOIN s ON e = c) AS m ON a <=> c",
+    f"SELECT a, e, x FROM l JOIN (SELECT e, c, x FROM s FULL JOIN {GROUPED} AS g ON e = c) AS m ON a <=> c",
+    f"SELECT a, e, x FROM l JOIN (SELECT e, c, x FROM {GROUPED} AS g FULL JOIN s ON e = c) AS m ON a <=> c",
     "SELECT a, n FROM l JOIN (SELECT d, SUM(c) OVER (PARTITION BY c) AS n FROM r) AS m ON a = d",
+    f"SELECT a, x FROM l JOIN (SELECT c, x FROM {GROUPED} AS g ORDER BY x, c OFFSET 1) AS m ON a = c",
     "SELECT a, c FROM l JOIN (SELECT c, d FROM r ORDER BY c, d LIMIT 4) AS m ON a = d",
     f"SELECT a, x FROM l JOIN {GROUPED} AS m ON a = x",
     f"SELECT a, x FROM l JOIN {GROUPED} AS m ON a < c",
