@@ -58,8 +58,9 @@ def due(
 
     A refresh is due at the newest time of the table's period at which every table that it reads has a
     version, if the table has none then or later. Times between are skipped, and their changes enter all the
-    same: the interval of a refresh begins where the table stands. A data timestamp at which the query failed
-    is not tried again; the next one is.
+    same: the interval of a refresh begins where the table stands. Not skipped is the newest time of the
+    period of a table below, which could not be refreshed without it (`_needed`). A data timestamp at which
+    the query failed is not tried again; the next one is.
 
     `among`: only these units, for a caller that knows what has changed.
     """
@@ -106,8 +107,8 @@ def _newest_time(
         return None
     upstream = [up for up in timetable.graph.tables[name].upstream if up in timetable.graph.tables]
     after = max((time for time in (state.newest, refused, _before(state)) if time is not None), default=None)
-    limit = timetable.rhythm.newest(period, now)
-    return _common(timetable, period, [_seen(up, states, planned) for up in upstream], after, limit)
+    seen = [_seen(up, states, planned) for up in upstream]
+    return _chosen(timetable, (name,), states, now, period, seen, after)
 
 
 def _due_at_one_time(
@@ -121,9 +122,8 @@ def _due_at_one_time(
     tables = timetable.graph.tables
     outside = {up for member in members for up in tables[member].upstream if up in tables} - set(members)
     of_members = [states.get(member, NEW) for member in members]
-    limit = timetable.rhythm.newest(period, now)
     seen = [_seen(up, states, {}) for up in sorted(outside)]
-    timestamp = _common(timetable, period, seen, _after(of_members), limit)
+    timestamp = _chosen(timetable, members, states, now, period, seen, _after(of_members))
     if timestamp is None:
         return None
     return Due(unit, tuple((member, timestamp) for member in members), group)
@@ -142,6 +142,54 @@ def _after(members: Sequence[TableState]) -> int | None:
     if len(seen) == len(members):
         times.append(min(seen))
     return max(times, default=None)
+
+
+def _chosen(
+    timetable: Timetable,
+    members: Sequence[str],
+    states: Mapping[str, TableState],
+    now: int,
+    period: int,
+    upstream: Sequence[Sequence[int]],
+    after: int | None,
+) -> int | None:
+    """Returns the data timestamp at which tables of one period are due, after `after`; None: they are not.
+
+    `upstream`: the data timestamps of each table that they read.
+    """
+    limit = timetable.rhythm.newest(period, now)
+    # Only a table that is late skips times. After an error it is not tried at more of them than it must be.
+    late = after is not None and limit - after > period
+    if after is not None and late and all(states.get(each, NEW).failed is None for each in members):
+        for needed in sorted(_needed(timetable, members, states, now, after)):
+            if needed < limit and _common(timetable, period, upstream, after, needed) == needed:
+                return needed
+    return _common(timetable, period, upstream, after, limit)
+
+
+def _needed(
+    timetable: Timetable, members: Sequence[str], states: Mapping[str, TableState], now: int, after: int
+) -> set[int]:
+    """Returns the times after `after` that tables below some tables need of them: the newest of each period.
+
+    A table whose refreshes take longer than its period, or wait for those of others, may be refreshed at no
+    time of a longer period, and a table below with that period would wait for ever.
+    """
+    # For each table the time after which everything from the members down to it stands.
+    bounds = dict.fromkeys(members, after)
+    todo = list(members)
+    while todo:
+        name = todo.pop()
+        for consumer in timetable.graph.consumers[name]:
+            state = states.get(consumer, NEW)
+            if state.suspended or consumer not in timetable.periods:
+                continue
+            bound = max(time for time in (bounds[name], state.newest, state.failed) if time is not None)
+            if bound < bounds.get(consumer, bound + 1):
+                bounds[consumer] = bound
+                todo.append(consumer)
+    newest = {name: timetable.rhythm.newest(timetable.periods[name], now) for name in bounds}
+    return {time for name, time in newest.items() if time > bounds[name]}
 
 
 def _before(state: TableState) -> int | None:

@@ -9,13 +9,14 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 from benchmarks import simulation as simulated
 from benchmarks.simulation import Ran, Simulation, World
 from dynamic_tables.errors import DefinitionError
-from dynamic_tables.schedule.due import Due, due
+from dynamic_tables.schedule.due import Due, TableState, due
 from dynamic_tables.schedule.failing import Blame
 from dynamic_tables.schedule.graph import Graph, Scheduled
 from dynamic_tables.schedule.group import Isolation, RefreshGroup, checked_group
@@ -229,6 +230,93 @@ def test_the_lag_is_met_where_period_wait_and_duration_are_less(seed: int) -> No
             assert each.peak_lag < (table.lags[each.table] or 0)
             assert each.peak_lag == table.periods[each.table] + waits[each.table] + usual[each.table]
     assert met or not table.periods
+
+
+def crowded(seconds: int, **changed: TableState) -> dict[str, list[int]]:
+    """Returns the data timestamps of `up` and `down`, in seconds, in two hours of one busy process.
+
+    Five tables without connection to the two are due again whenever they are refreshed, each for `seconds`.
+    `changed`: the state of a table at first.
+    """
+    others = [Scheduled(f"other{number}", (), 60 * SECOND, ("b1",)) for number in range(5)]
+    pair = [Scheduled("up", (), 60 * SECOND, ("b1",)), Scheduled("down", ("up",), 600 * SECOND)]
+    graph = Graph.of([*others, *pair])
+    usual = {name: (1 if name in ("up", "down") else seconds) * SECOND for name in graph.tables}
+    ran: list[Ran] = []
+    simulation = Simulation(
+        timetable(graph, Rhythm(), None, usual),
+        World(duration=lambda name, before, at: usual[name], workers=1),
+        ran.append,
+    )
+    simulation.states.update(changed)
+    simulation.run(2 * 3_600 * SECOND)
+    return {name: [each.timestamp // SECOND for each in ran if each.table == name] for name in ("up", "down")}
+
+
+@pytest.mark.parametrize("seconds", [8, 12, 16, 20, 24, 30])
+def test_a_table_below_one_that_is_late_does_not_starve(seconds: int) -> None:
+    """Found by a simulated account: `up` was refreshed at every other time, and `down` never."""
+    times = crowded(seconds)
+    assert len(times["down"]) > 15
+    assert {after - before for before, after in pairwise(times["down"])} == {384}
+
+
+def test_a_late_table_skips_the_times_that_no_table_needs() -> None:
+    times = crowded(12, down=TableState(suspended=True))
+    assert not times["down"]
+    assert {after - before for before, after in pairwise(times["up"][1:])} == {96}
+
+
+def looked(now: int, up: TableState, **others: TableState) -> list[tuple[str, int]]:
+    """Returns what is due at a time in periods, for a chain with the periods 1, 1 and 8; 8 for `side`."""
+    graph = Graph.of(
+        [
+            Scheduled("up", (), 60 * SECOND, ("b1",)),
+            Scheduled("middle", ("up",), 60 * SECOND),
+            Scheduled("down", ("middle",), 600 * SECOND),
+        ]
+    )
+    states = {"up": up, **others}
+    found = due(timetable(graph, Rhythm()), states, now * PERIOD)
+    return [(name, at // PERIOD) for each in found for name, at in each.steps]
+
+
+def at(*periods: int, failed: int | None = None) -> TableState:
+    """Returns the state of a table with contents at some times, and a failure; times in periods."""
+    times = tuple(period * PERIOD for period in periods)
+    return TableState(versions=times, own=times[-1], failed=None if failed is None else failed * PERIOD)
+
+
+def test_a_late_table_gives_those_below_the_newest_time_of_their_period() -> None:
+    # The middle one needs the time 11, and `down` the time 8.
+    assert looked(11, at(5), middle=at(5), down=at(0)) == [("up", 8)]
+    assert looked(11, at(5, 8), middle=at(5), down=at(0)) == [("up", 11), ("middle", 8)]
+    assert looked(11, at(5, 8, 11), middle=at(5, 8), down=at(0)) == [("middle", 11), ("down", 8)]
+
+
+def test_a_late_table_skips_a_time_that_nothing_below_can_take() -> None:
+    assert looked(11, at(5), middle=at(5), down=at(8)) == [("up", 11)]
+    assert looked(11, at(5), middle=at(9), down=at(0)) == [("up", 11)]
+    assert looked(11, at(5), middle=at(5), down=at(0, failed=8)) == [("up", 11)]
+    assert looked(11, at(5), middle=replace(at(5), suspended=True), down=at(0)) == [("up", 11)]
+
+
+def test_a_table_that_failed_tries_the_newest_time_alone() -> None:
+    assert looked(11, at(5, failed=6), middle=at(5), down=at(0)) == [("up", 11)]
+
+
+def test_a_group_that_is_late_gives_those_below_their_time_too() -> None:
+    graph = Graph.of(
+        [
+            Scheduled("one", (), 60 * SECOND, ("b1",)),
+            Scheduled("two", (), 60 * SECOND, ("b1",)),
+            Scheduled("down", ("one",), 600 * SECOND),
+        ]
+    )
+    group = checked_group("g", ["one", "two"], Isolation.REPEATABLE_READ, graph, {})
+    states = {"one": at(5), "two": at(5), "down": at(0)}
+    (found,) = due(timetable(graph, Rhythm(), {"g": group}), states, 11 * PERIOD)
+    assert found.steps == (("one", 8 * PERIOD), ("two", 8 * PERIOD))
 
 
 @pytest.mark.parametrize("seed", range(examples(40)))
