@@ -140,7 +140,7 @@ def table_rows(account: AccountTables) -> Sequence[Row]:
                 each,
                 states[each.name],
                 waiting.get(each.name),
-                missing.get(each.name, ""),
+                missing.get(each.name, "") or _slower_above(table, each.name),
                 operations,
                 now,
             ),
@@ -192,7 +192,8 @@ def _scheduling(
 ) -> Row:
     """Returns the columns about the schedule of a table: whether it is suspended, why, who refreshes it.
 
-    `above`: the suspended table that it reads, if there is one. `missing`: why a source cannot be read.
+    `above`: the suspended table that it reads, if there is one. `missing`: why a source cannot be read, or is
+    read too seldom.
     """
     logged = operations.of(each.name)
     errors = standing(logged.failures, state.own, account.failure_rule).errors
@@ -214,6 +215,16 @@ def _scheduling(
         "executing_process": None if claim is None else claim.by,
         "heartbeat_until": None if claim is None else claim.until,
     }
+
+
+def _slower_above(table: Timetable, name: str) -> str:
+    """Returns why no refresh of a table can keep its target lag: a table that it reads has a long period."""
+    lag = table.lags[name]
+    for up in table.graph.tables[name].upstream:
+        period = table.periods.get(up)
+        if lag is not None and period is not None and period >= lag:
+            return f"{up}, which it reads, is refreshed every {period // SECOND} s"
+    return ""
 
 
 def _lag_columns(

@@ -468,6 +468,20 @@ def test_no_table_comes_between_the_members_of_a_group(office: Office) -> None:
 # State and history
 
 
+def test_a_lag_shorter_than_the_period_of_a_table_above_says_why_it_is_missed(office: Office) -> None:
+    account = office.account
+    account.create_dynamic_table("slow", "SELECT id FROM orders", target_lag="5 minutes")
+    account.create_dynamic_table("quick", "SELECT id FROM slow", target_lag="1 minute")
+    account.create_dynamic_table("as_quick", "SELECT id FROM quick", target_lag="5 minutes")
+
+    def shown() -> dict[str, str]:
+        return {row["name"]: row["scheduling_reason"] for row in account.dynamic_tables().to_pylist()}
+
+    assert shown() == {"slow": "", "quick": "slow, which it reads, is refreshed every 192 s", "as_quick": ""}
+    account.alter_dynamic_table("slow", target_lag=None)
+    assert shown() == {"slow": "", "quick": "", "as_quick": ""}
+
+
 def test_state_and_history_are_tables(office: Office) -> None:
     account = office.account
     grouped(office, "repeatable_read")
