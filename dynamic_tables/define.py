@@ -215,7 +215,9 @@ def define(
         target_lag=target_lag,
         columns=columns,
         sources=sources,
-        expanded=fingerprint(read.text.texts, columns, map(definitions.__getitem__, sources)),
+        expanded=fingerprint(
+            read.text.texts, columns, map(definitions.__getitem__, sources), incremental=incremental
+        ),
         # Of a frozen group the hidden columns would not follow its rows.
         state=hidden_columns(read.bound, rules) if incremental and not frozen_where else (),
         frozen_where=frozen_where,

@@ -96,7 +96,9 @@ STORED_FORMAT = "row ids 3, state 3"
 the hidden columns."""
 
 
-def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[object]) -> str:
+def fingerprint(
+    texts: tuple[str, ...], columns: Columns, sources: Iterable[object], *, incremental: bool = True
+) -> str:
     """Returns 16 hexadecimal digits of the SHA-256 of a query, the views below it, and its columns.
 
     They change with
@@ -107,11 +109,13 @@ def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[obje
       because the ids of its rows, and of those above it, change then;
     - a name of the query that means another column than before: where a source gets or loses a column that
       takes over the name, or has the values of another column under it;
-    - the columns of a source of a query that depends on columns without naming them.
+    - the columns of a source of a query that depends on columns without naming them;
+    - whether the table is maintained: the contents of a FULL one have neither row ids nor hidden columns.
     """
     shown = (f"{name} {type_}" for name, type_ in columns)
     stored = [source for source in sources if isinstance(source, BaseTable | DynamicTable)]
-    parts = (STORED_FORMAT, *texts, *shown, *_facts(texts, stored))
+    kept = () if incremental else ("FULL",)
+    parts = (STORED_FORMAT, *texts, *shown, *_facts(texts, stored), *kept)
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]
 
 

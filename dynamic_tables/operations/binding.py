@@ -40,7 +40,8 @@ class Binding(OwnFunctions):
                 f"the query of {table.name} gives {named_types(columns)} now, and other columns would change "
                 f"its frozen part; replace it by a query that gives {named_types(table.columns)}"
             )
-        expanded = fingerprint(inputs[0], columns, sources.values()) + str(inputs[1][-1])
+        digest = fingerprint(inputs[0], columns, sources.values(), incremental=table.incremental)
+        expanded = digest + str(inputs[1][-1])
         keeps_state = table.incremental and not table.frozen_where
         state = hidden_columns(bound, self.rules) if keeps_state else ()
         return Refreshing(

@@ -497,3 +497,21 @@ def test_an_attached_table_is_renamed_and_dropped_where_it_lies(shop: Shop, tmp_
     shop.spark.sql(f"INSERT INTO delta.`{tmp_path}/there` VALUES (3)")
     assert shop.refresh("copied") is Action.INCREMENTAL
     assert shop.rows("copied") == {(1,), (2,), (3,)}
+
+
+def test_another_refresh_mode_for_the_same_query_writes_the_contents_anew(shop: Shop) -> None:
+    """Found by a simulated account: rows without ids were taken for those of a maintained table."""
+    account = shop.account
+
+    def replaced(mode: str) -> None:
+        shop.later()
+        account.create_dynamic_table("totals", TOTALS, refresh_mode=mode, or_replace=True)
+
+    replaced("FULL")
+    assert shop.refresh("more") is Action.REINITIALIZE
+    replaced("AUTO")
+    assert shop.refresh("more", "INSERT INTO orders VALUES (3, 'rome', 7)") is Action.REINITIALIZE
+    assert shop.refresh("totals", "DELETE FROM orders WHERE id = 1") is Action.INCREMENTAL
+    assert shop.refreshed("more") is Action.INCREMENTAL
+    assert shop.rows("totals") == {("rome", 7), ("oslo", 5)}
+    assert shop.rows("more") == {("rome", 8), ("oslo", 6)}
