@@ -217,7 +217,7 @@ def _transactions(rows: DataFrame, columns: list[str], cluster: Cluster) -> tupl
     table = cluster.table(asked).sort_by("op")
     listing = Listing()
     listing.add(table)
-    found = listing.joined()
+    found = listing.joined().in_lives()
     found.row = table["op"].to_numpy() + 1
     return found, table["transaction"].to_numpy()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dvs_model.columns.names import Numbered
-from dvs_model.columns.table import STATUSES, Bools, Ints
+from dvs_model.columns.table import STATUSES, UNKNOWN, Bools, Ints
 from dvs_model.errors import HistoryError
 from dvs_model.formats.operations import numpy, text, words
 
@@ -61,8 +61,9 @@ class Listing:
         self.number.append(numbers[heads])
         self.row.append(self.rows + heads + 1)
         self.status.append(status[heads])
-        self.windows.append(self._window(chosen, "began", "ended"))
-        self.timed.append(self._window(chosen, "began_by_clock", "ended_by_clock"))
+        unanswered = status[heads] == UNKNOWN
+        self.windows.append(self._window(chosen, unanswered, "began", "ended"))
+        self.timed.append(self._window(chosen, unanswered, "began_by_clock", "ended_by_clock"))
         self.rows += len(numbers)
         self.count += len(heads)
         if len(numbers):
@@ -100,15 +101,18 @@ class Listing:
         places = [self.sessions.setdefault(name, len(self.sessions)) for name in coded.dictionary.to_pylist()]
         return np.array(places, np.int64)[numpy(coded.indices)]
 
-    def _window(self, chosen: pa.Table, begin: str, end: str) -> NDArray[np.float64]:
-        """Returns the windows of transactions; no rows where the table has no such columns."""
+    def _window(self, chosen: pa.Table, unanswered: Bools, begin: str, end: str) -> NDArray[np.float64]:
+        """Returns the windows of transactions; no rows where the table has no such columns.
+
+        What got no answer may take effect later than its client has given up.
+        """
         if begin not in chosen.column_names or end not in chosen.column_names:
             return np.empty((0, 2))
         found = np.full((len(chosen), 2), np.nan)
         for at, name in enumerate((begin, end)):
             found[:, at] = self._moments(chosen[name], begin)
         # Who has no end got no answer.
-        found[~np.isnan(found[:, 0]) & np.isnan(found[:, 1]), 1] = np.inf
+        found[~np.isnan(found[:, 0]) & (np.isnan(found[:, 1]) | unanswered), 1] = np.inf
         return found
 
     def _moments(self, column: pa.ChunkedArray, name: str) -> NDArray[np.float64]:
@@ -168,6 +172,28 @@ class Transactions:
             return None
         at = order[again[0] - 1], order[again[0]]
         return int(self.number[at[0]]), int(self.row[at[0]]), int(self.row[at[1]])
+
+    def in_lives(self) -> Transactions:
+        """Returns the transactions with a session of its own for what follows one that got no answer.
+
+        That one may take effect later, as those of Jepsen's processes may (`processes.lives`).
+        """
+        unanswered = self.status == UNKNOWN
+        if isinstance(self.sessions, Numbered) or not unanswered.any():
+            return self
+        order = np.argsort(self.session, kind="stable")
+        before = np.cumsum(unanswered[order]) - unanswered[order]
+        first = changes(self.session[order])
+        life = np.empty(len(order), np.int64)
+        life[order] = before - before[first][np.cumsum(first) - 1]
+        later = np.flatnonzero(life)
+        pairs, codes = np.unique(
+            np.stack([self.session[later], life[later]], axis=1), axis=0, return_inverse=True
+        )
+        session = self.session.copy()
+        session[later] = len(self.sessions) + codes.reshape(-1)
+        names = [f"{self.sessions[of]}, life {number + 1}" for of, number in pairs.tolist()]
+        return replace(self, session=session, sessions=[*self.sessions, *names])
 
     def chosen(self, which: Ints) -> Transactions:
         """Returns some of the transactions."""

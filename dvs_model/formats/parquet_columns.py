@@ -107,6 +107,7 @@ def observed_in(
     if transactions.apart() is not None:
         txn_of_op, transactions, order = _by_transaction(txn_of_op, transactions)
         ops, there = ops.take(pa.array(order)), there[order]
+    transactions = transactions.in_lives()
     found = operations(ops, there + 1, escaped=about is not None)
     del ops
     lists = bool(((found.kind == READ_LIST) | (found.kind == APPEND)).any())

@@ -109,6 +109,7 @@ def observed_in(
         )
     if not listing.count:
         raise HistoryError("there is no operation in it")
+    transactions = transactions.in_lives()
     return listed(
         name, transactions, Spilled(files.paths, transactions, about is not None), columns, about, lists=lists
     )

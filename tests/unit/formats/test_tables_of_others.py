@@ -358,6 +358,49 @@ def test_moments_may_be_nanoseconds(unit: int, memory: int | None, tmp_path: Pat
     assert [each.window for each in item.observed.transactions] == [Window(0, 1), Window(2, 3)]
 
 
+LATE: Mapping[str, Sequence[object]] = {
+    "transaction": [1, 2, 3],
+    "session": ["a", "a", "b"],
+    "status": ["indeterminate", "committed", "committed"],
+    "kind": ["w", "r", "r"],
+    "key": ["x", "x", "x"],
+    "value": [1, None, 1],
+}
+"""T1 got no answer, its client looks and finds nothing, and later somebody reads what T1 wrote."""
+
+
+@pytest.mark.parametrize("memory", WAYS)
+@pytest.mark.parametrize("ended", [2, None])
+def test_what_got_no_answer_may_take_effect_after_its_client_has_given_up(
+    ended: int | None, memory: int | None, tmp_path: Path
+) -> None:
+    found = observed({**LATE, "began": [1, 3, 5], "ended": [ended, 4, 6]}, tmp_path / "h.parquet", memory)
+    assert next(iter(found.transactions)).window == Window(0, float("inf"))
+    assert [each.session for each in found.transactions] == ["a", "a, life 2", "b"]
+    levels = judge(found).levels
+    assert {type(levels[level]) for level in (Level.PL_SS, Level.SESSION_3)} == {Holds}
+
+
+@pytest.mark.parametrize("memory", WAYS)
+def test_each_transaction_without_an_answer_ends_a_session(memory: int | None, tmp_path: Path) -> None:
+    columns: dict[str, Sequence[object]] = {
+        "transaction": list(range(1, 8)),
+        "session": ["b", "a", "b", "a", "b", "a", "a"],
+        "status": ["committed", "indeterminate", "indeterminate", "indeterminate", *["committed"] * 3],
+        "kind": ["w"] * 7,
+        "key": ["x"] * 7,
+        "value": list(range(7)),
+    }
+    found = observed(columns, tmp_path / "h.parquet", memory)
+    due = ["b", "a", "b", "a, life 2", "b, life 2", "a, life 3", "a, life 3"]
+    assert [each.session for each in found.transactions] == due
+    if memory is None:
+        # Its rows may stand around those of others.
+        apart = {name: [*values, values[1]] for name, values in columns.items()}
+        apart["value"] = [*columns["value"], 9]
+        assert [each.session for each in observed(apart, tmp_path / "h.parquet").transactions] == due
+
+
 @pytest.mark.parametrize("memory", WAYS)
 def test_a_list_that_is_missing_shows_nothing(memory: int | None, tmp_path: Path) -> None:
     columns: dict[str, Sequence[object]] = {
