@@ -108,19 +108,19 @@ class Listing:
         """
         if begin not in chosen.column_names or end not in chosen.column_names:
             return np.empty((0, 2))
+        chosen = chosen.select([begin, end])
+        if any(pa.types.is_temporal(kind) for kind in chosen.schema.types):
+            chosen = _in_nanoseconds(chosen)
         found = np.full((len(chosen), 2), np.nan)
+        whole = all(_is_whole(chosen[name].type) for name in (begin, end))
         for at, name in enumerate((begin, end)):
-            found[:, at] = self._moments(chosen[name], begin)
+            found[:, at] = self._moments(chosen[name], begin) if whole else _in_floats(chosen[name])
         # Who has no end got no answer.
         found[~np.isnan(found[:, 0]) & (np.isnan(found[:, 1]) | unanswered), 1] = np.inf
         return found
 
     def _moments(self, column: pa.ChunkedArray, name: str) -> NDArray[np.float64]:
-        """Returns moments; whole numbers and times by their distance from the first one, which is small."""
-        if pa.types.is_temporal(column.type):
-            column = column.cast(pa.int64())
-        if not pa.types.is_integer(column.type):
-            return np.asarray(numpy(pc.fill_null(column.cast(pa.float64()), float("nan"))), np.float64)
+        """Returns moments in whole numbers by their distance from the first one, which is small."""
         there = column.drop_null()
         if len(there):
             self.origin.setdefault(name, int(there[0].as_py()))
@@ -206,6 +206,44 @@ class Transactions:
             self.timed[which] if len(self.timed) else self.timed,
             self.sessions,
         )
+
+
+def _is_whole(kind: pa.DataType) -> bool:
+    """Tells whether moments of a type are whole numbers, or all are missing."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_null(kind))
+
+
+def _in_floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    """Returns moments as they are: beside a column of floats there is no origin that both could have."""
+    return np.asarray(numpy(pc.fill_null(column.cast(pa.float64()), float("nan"))), np.float64)
+
+
+FINEST = (
+    (pa.types.is_timestamp, pa.timestamp("ns")),
+    (pa.types.is_date, pa.timestamp("ns")),
+    (pa.types.is_duration, pa.duration("ns")),
+    (pa.types.is_time, pa.time64("ns")),
+)
+"""Kinds of times, and the type of each that counts nanoseconds."""
+
+
+def _in_nanoseconds(moments: pa.Table) -> pa.Table:
+    """Returns times as nanoseconds, whatever units their columns have. Raises HistoryError.
+
+    It is raised if the columns hold times of different kinds, whose distances say nothing.
+    """
+    kinds = [kind for kind in moments.schema.types if not pa.types.is_null(kind)]
+    of = [next((finest for test, finest in FINEST if test(kind)), kind) for kind in kinds]
+    zones = [pa.types.is_timestamp(kind) and kind.tz is not None for kind in kinds]
+    if of[0] != of[-1] or zones[0] != zones[-1]:
+        fact = f"{moments.column_names[0]} holds {kinds[0]}, and {moments.column_names[1]} {kinds[-1]}"
+        raise HistoryError(f"{fact}; give both one type")
+    columns = []
+    for column in moments.columns:
+        zone = column.type.tz if pa.types.is_timestamp(column.type) else None
+        finest = of[0] if zone is None else pa.timestamp("ns", zone)
+        columns.append(column.cast(finest).cast(pa.int64()))
+    return pa.table(columns, names=moments.column_names)
 
 
 def numbers_of(column: pa.ChunkedArray) -> Ints:

@@ -166,6 +166,7 @@ def rows_of(
         values=found.values,
     )
     place = Places(transactions.row, transactions.session, sessions, places)
+    _ensure_ends_have_beginnings(transactions)
     # Nothing at all is not a number, too. A transaction that got no answer may have any end.
     back = np.flatnonzero(transactions.windows[:, 1] < transactions.windows[:, 0])
     back = back[transactions.status[back] == COMMITTED]
@@ -175,3 +176,16 @@ def rows_of(
     timed = None if np.isnan(transactions.timed).all() else transactions.timed
     windows = None if np.isnan(transactions.windows).all() else transactions.windows
     return Rows(columns, place, windows, timed)
+
+
+def _ensure_ends_have_beginnings(transactions: Transactions) -> None:
+    """Raises HistoryError: a committed transaction says when it ended, and not when it began.
+
+    As if it had no place in time, a level that keeps real time would hold by mistake.
+    """
+    missing = np.isnan(transactions.windows)
+    alone = missing[:, 0] & ~missing[:, 1] & (transactions.status == COMMITTED)[: len(missing)]
+    if alone.any():
+        at = np.flatnonzero(alone)[0]
+        row, number = transactions.row[at], transactions.number[at]
+        raise HistoryError(f"row {row:,}: transaction {number} has an end (ended), and no beginning (began)")

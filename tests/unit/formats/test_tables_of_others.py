@@ -265,6 +265,14 @@ def test_read_skew_is_seen_in_numbers_of_any_kind(
             "row 3: transaction 2 ends before it begins",
         ),
         ({**SKEW, "kind": ["w", None, "r", "r"]}, "a row has a key and no kind"),
+        (
+            {**SKEW, "began": [None, None, 3, 3], "ended": [2, 2, 4, 4]},
+            "row 1: transaction 1 has an end (ended), and no beginning (began)",
+        ),
+        (
+            {**SKEW, "began": pa.array([1, 1, 3, 3]).cast(pa.timestamp("us")), "ended": [2, 2, 4, 4]},
+            "began holds timestamp[us], and ended int64; give both one type",
+        ),
     ],
 )
 def test_rows_that_contradict_each_other_are_refused(
@@ -356,6 +364,30 @@ def test_moments_may_be_nanoseconds(unit: int, memory: int | None, tmp_path: Pat
     item = read(tmp_path / "h.parquet", memory)
     assert isinstance(item, Viewed)
     assert [each.window for each in item.observed.transactions] == [Window(0, 1), Window(2, 3)]
+
+
+@pytest.mark.parametrize("memory", WAYS)
+@pytest.mark.parametrize(
+    ("began", "ended"),
+    [
+        (pa.array([1.0, 1.0, 3.0, 3.0]), pa.array([2, 2, 4, 4])),
+        (pa.array([1, 1, 3, 3]), pa.array([2.0, 2.0, 4.0, 4.0])),
+        (
+            pa.array([1000, 1000, 3000, 3000]).cast(pa.timestamp("us")),
+            pa.array([2, 2, 4, 4]).cast(pa.timestamp("ms")),
+        ),
+    ],
+)
+def test_moments_of_two_types_lie_on_one_clock(
+    began: pa.Array, ended: pa.Array, memory: int | None, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table({**SKEW, "began": began, "ended": ended}), tmp_path / "h.parquet")
+    item = read(tmp_path / "h.parquet", memory)
+    assert isinstance(item, Viewed)
+    first, second = (each.window for each in item.observed.transactions)
+    assert first is not None
+    assert second is not None
+    assert first.begin < first.end < second.begin < second.end
 
 
 LATE: Mapping[str, Sequence[object]] = {
