@@ -65,12 +65,25 @@ class Variants:
 
     def of(self, order: KeptOrder) -> Mapping[Client, Answer]:
         """Returns the verdicts on all levels if they keep `order`, real time by both of its sources."""
-        answers, records = self.answers, self.answers.basis.observed.records
         if order is KeptOrder.NONE:
             return self.without_sessions()
-        if order is KeptOrder.SESSIONS or answers.excluded() is not None:
+        if order is KeptOrder.SESSIONS:
             return self.plain
-        if not records.real_time:
+        excluded = self.answers.excluded()
+        if excluded is None:
+            return self.in_real_time()
+        if excluded.holds is False or not self.answers.basis.observed.records.real_time:
+            return self.plain
+        # Sessions are not known, and to keep them is a further demand: only violations are certain.
+        return {
+            level: each if each.holds is False else self.plain[level]
+            for level, each in self.in_real_time().items()
+        }
+
+    def in_real_time(self) -> Mapping[Client, Answer]:
+        """Returns the verdicts on all levels if they keep real time by both of its sources."""
+        answers = self.answers
+        if not answers.basis.observed.records.real_time:
             return self.implied(Answer(None, "the file does not say when transactions began and ended"))
         if self.serial and answers.basis.unordered is None:
             return dict.fromkeys(Client, Answer(True))
@@ -78,11 +91,11 @@ class Variants:
             return self.implied(Answer(None, "there are too many transactions for it"))
         timed = answers.basis.windows(timed=True)
         by_file, by_time = (time_pairs(each) for each in (answers.basis.windows(timed=False), timed))
-        found = answers.with_order(order, self.present, by_file)
+        found = answers.with_order(KeptOrder.REAL_TIME, self.present, by_file)
         # A file whose transactions all overlap by its times has times, too, and no pairs.
         if np.isnan(timed[:, 0]).all() or set(by_time) == set(by_file):
             return found
-        other = answers.with_order(order, self.present, by_time)
+        other = answers.with_order(KeptOrder.REAL_TIME, self.present, by_time)
         both = {level: self.agreed(level, found[level], other[level]) for level in Client}
         # Phenomena of real time decide it, and `present` has those that both orders show, not those of one.
         # So it is taken from snapshot isolation, which is stronger: if that holds, this holds as well.

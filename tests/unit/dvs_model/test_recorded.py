@@ -165,3 +165,23 @@ def test_a_file_of_the_user_that_hides_another_package_does_not_matter(tmp_path:
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+STALE = (
+    {"transaction": 1, "kind": "w", "key": "x", "value": 1, "began": 1, "ended": 2},
+    {"transaction": 2, "kind": "r", "key": "x", "value": None, "began": 3, "ended": 4},
+)
+"""T2 began when T1 was over, and has not seen it."""
+
+
+def test_real_time_alone_violates_strict_levels_where_sessions_are_not_known() -> None:
+    asked = dvs.CheckOptions(clients=("strict serializable", "strict causal"))
+    checked = dvs.judge(dvs.history(STALE), asked)
+    assert checked.seen is not None
+    assert checked.seen.client["strict serializable"][0] == "violated"
+    assert checked.seen.client["strict causal"][0] == "violated"
+    assert checked.seen.client["serializable"][0] == "unknown"
+    # Nothing contradicts real time here, but a session may.
+    fresh = dvs.judge(dvs.history([STALE[0], {**STALE[1], "value": 1}]), asked)
+    assert fresh.seen is not None
+    assert fresh.seen.client["strict serializable"][0] == "unknown"
