@@ -83,6 +83,8 @@ def history(records: Iterable[Mapping[str, object]], name: str = "records") -> R
         cells = [row.get(column) for row in rows]
         try:
             columns[column] = pa.array(cells)
+        except UnicodeEncodeError:
+            raise RequestError(f"{column}: a text is no Unicode (half of a surrogate pair)") from None
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             raise RequestError(_several(column, cells, str(error))) from None
     pq.write_table(pa.table(columns), file)
@@ -95,9 +97,15 @@ def history(records: Iterable[Mapping[str, object]], name: str = "records") -> R
 
 def _several(column: str, cells: list[object], error: str) -> str:
     """Returns what is wrong with a column that has several types, or another one than tables have."""
-    first = next(cell for cell in cells if cell is not None)
-    for number, cell in enumerate(cells, 1):
-        if cell is not None and type(cell) is not type(first):
+    shown = [
+        (number, each)
+        for number, cell in enumerate(cells, 1)
+        for each in (cell if isinstance(cell, list) else [cell])
+        if each is not None
+    ]
+    first = shown[0][1]
+    for number, cell in shown:
+        if type(cell) is not type(first):
             return f"row {number}: {column} is {cell!r:.60}, and {first!r:.60} before; give it one type"
     return f"{column}: {error}; give it texts, or numbers of 64 bits"
 

@@ -185,3 +185,15 @@ def test_real_time_alone_violates_strict_levels_where_sessions_are_not_known() -
     fresh = dvs.judge(dvs.history([STALE[0], {**STALE[1], "value": 1}]), asked)
     assert fresh.seen is not None
     assert fresh.seen.client["strict serializable"][0] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("records", "fact"),
+    [
+        ([{**STALE[0], "value": "\ud800"}], "value: a text is no Unicode"),
+        ([LISTS[0], {**LISTS[1], "value": [1, "2"]}], "row 2: list is '2', and 1 before; give it one type"),
+    ],
+)
+def test_records_that_no_table_can_hold_are_refused(records: list[dict[str, object]], fact: str) -> None:
+    with pytest.raises(dvs.RequestError, match=fact):
+        dvs.history(records)
