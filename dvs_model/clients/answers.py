@@ -187,8 +187,8 @@ class Answers:
         before the second began, for KeptOrder.REAL_TIME.
         """
         unordered = self.basis.unordered is not None
-        if order is KeptOrder.SESSIONS and unordered and self.basis.in_order():
-            # The order of the file explains all reads, so none has to be searched for.
+        if unordered and all(first < second for first, second in time) and self.basis.in_order():
+            # The order of the file keeps sessions and explains all reads, so none has to be searched for.
             return dict.fromkeys(Client, Answer(True))
         asked = Asked(self.basis, order, time)
         causal = asked.decide(Client.CAUSAL)
@@ -343,8 +343,8 @@ class Answers:
         if any(finding.name != UNREPEATED for finding in self.basis.findings):
             # A read with another finding is not among those that the search explains.
             return ""
-        if not self.search or self.serial is True:
-            # A serial order that keeps sessions is also one that need not keep them.
+        if not self.search or self.serial is True or self.basis.in_order():
+            # A serial order that keeps sessions, or that of the file, is also one that need not keep them.
             return ""
         task = problem(*self.basis.whole(), sessions=False)
         found = self.ordered(task, Client.SERIALIZABLE)

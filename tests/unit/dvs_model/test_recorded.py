@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import dvs
 from campaign.cli import main
 from dvs.testing import assert_isolation
+from dvs_model.clients.answers import Answers
 from dvs_model.formats.table import write_parquet
 
 LOST = (
@@ -197,3 +198,21 @@ def test_real_time_alone_violates_strict_levels_where_sessions_are_not_known() -
 def test_records_that_no_table_can_hold_are_refused(records: list[dict[str, object]], fact: str) -> None:
     with pytest.raises(dvs.RequestError, match=fact):
         dvs.history(records)
+
+
+@pytest.mark.parametrize("name", ["serializable without sessions", "strict serializable"])
+def test_no_order_is_searched_for_where_that_of_the_records_explains_them(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = {} if name.endswith("sessions") else {"session": "a"}
+    records = [
+        {"transaction": n, "kind": kind, "key": "x", "value": value, "began": 2 * n, "ended": 2 * n + 1}
+        for n in range(1, 9)
+        for kind, value in (("r", n - 1 or None), ("w", n))
+    ]
+    monkeypatch.setattr(Answers, "ordered", lambda *_: pytest.fail("an order is searched for"))
+    checked = dvs.judge(
+        dvs.history({**each, **session} for each in records), dvs.CheckOptions(clients=(name,))
+    )
+    assert checked.seen is not None
+    assert checked.seen.client[name] == ("holds", "")
