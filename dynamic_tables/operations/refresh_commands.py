@@ -43,20 +43,16 @@ class RefreshCommands(Binding):
             return _refresh(self, (table.name,), newest_of_all, Trigger.CREATION, observe)
 
     def _made_alike(self, table: DynamicTable) -> Sequence[int]:
-        """Returns the data timestamps that readers may see whose contents are by the definition as it is now.
+        """Returns the data timestamps that readers may see; none if the definition has changed since.
 
-        A table that is created after CREATE OR REPLACE of what it reads must not show the replaced query.
+        A table that is created after CREATE OR REPLACE of a view below must not show the replaced one.
         """
         try:
             now = self.refreshing(table).table.expanded
         except errors.DefinitionError:
             return ()
-        made = {
-            record.frontier.timestamp
-            for record in self.store.refreshes(table)
-            if record.frontier.definition == now
-        }
-        return [timestamp for timestamp in self.visible(table) if timestamp in made]
+        records = self.store.refreshes(table)
+        return self.visible(table) if records and records[-1].frontier.definition == now else ()
 
     def refresh(
         self, name: str, at: int | None = None, *, observe: Observe | None = None

@@ -38,14 +38,15 @@ def _state(
     logged = operations.of(name)
     try:
         table = account.dynamic_table(name)
-        stored = [record.frontier.timestamp for record in account.store.refreshes(table)]
+        stored = account.timestamps(table)
+        versions = account.visible(table)
         earliest = None if stored else account.oldest(table)
     except CorruptTable:
         return TableState(suspended=True)
     own = stored[-1] if stored else None
     status = standing(logged.failures, own, account.failure_rule)
     return TableState(
-        versions=stored if (published := operations.published(name)) is None else published,
+        versions=versions,
         own=own,
         failed=status.failed,
         suspended=logged.suspended or status.suspended,

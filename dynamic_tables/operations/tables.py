@@ -94,11 +94,24 @@ class AccountTables:
             return graph_of(self.store.definitions(), self.store.journal.poll())
 
     def visible(self, table: DynamicTable) -> Sequence[int]:
-        """Returns the data timestamps of a table that readers may see, oldest first."""
+        """Returns the data timestamps of a table that readers may see, oldest first; see `timestamps`."""
+        known = self.timestamps(table)
         published = self.store.journal.poll().published(table.name)
-        if published is not None:
-            return published
-        return tuple(record.frontier.timestamp for record in self.store.refreshes(table))
+        return known if published is None else tuple(each for each in published if each in known)
+
+    def timestamps(self, table: DynamicTable) -> tuple[int, ...]:
+        """Returns the data timestamps of a table by its last definition, oldest first.
+
+        Contents by a definition before, or by views that were replaced since, are left out: they have other
+        rows, perhaps other columns, and no row ids if the table was FULL. A table that is refreshed to a time
+        before the replacement would read them as if they were of the definition of now.
+        """
+        records = self.store.refreshes(table)
+        return tuple(
+            record.frontier.timestamp
+            for record in records
+            if record.frontier.definition == records[-1].frontier.definition
+        )
 
     def upstream(self, table: DynamicTable) -> tuple[DynamicTable, ...]:
         """Returns the dynamic tables that a table reads, at any depth, each after those that it reads."""
@@ -126,8 +139,8 @@ class AccountTables:
         return max(starts, default=None)
 
     def has_version_at(self, table: DynamicTable, timestamp: int) -> bool:
-        """Tells whether the table has a refresh with exactly this data timestamp."""
-        return any(record.frontier.timestamp == timestamp for record in self.store.refreshes(table))
+        """Tells whether the table has a refresh with exactly this data timestamp; see `timestamps`."""
+        return timestamp in self.timestamps(table)
 
     def with_upstream(self, names: Sequence[str], *, groups: bool) -> tuple[DynamicTable, ...]:
         """Returns tables and all that they read, each after those that it reads.

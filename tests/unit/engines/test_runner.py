@@ -127,6 +127,25 @@ def test_a_suspended_table_waits_and_loses_nothing(office: Office) -> None:
     assert office.world.rows("above") == [("oslo", 2), ("rome", 31), (None, 6)]
 
 
+@pytest.mark.parametrize("mode", ["AUTO", "FULL"])
+def test_a_late_table_does_not_read_what_was_replaced(office: Office, mode: str) -> None:
+    """It took the time before the replacement: other rows, and of a FULL table rows without ids."""
+    account = office.account
+    account.create_dynamic_table("totals", TOTALS, target_lag="1 minute", refresh_mode=mode)
+    account.create_dynamic_table("all_of_it", "SELECT * FROM totals", target_lag="1 minute")
+    account.suspend("all_of_it")
+    assert office.at(PERIOD + 1, (4, "oslo", 1)) == [("totals", PERIOD)]
+    office.world.at(PERIOD + 2)
+    query = "SELECT city, SUM(amount) AS total FROM orders WHERE amount > 5 GROUP BY city"
+    account.create_dynamic_table("totals", query, target_lag="1 minute", or_replace=True)
+    account.resume("all_of_it")
+    assert office.at(PERIOD + 3) == []
+    with pytest.raises(RefreshFailed, match="time does not go back"):
+        account.refresh("all_of_it", PERIOD)
+    assert office.at(2 * PERIOD) == [("totals", 2 * PERIOD), ("all_of_it", 2 * PERIOD)]
+    assert office.world.rows("all_of_it") == [("rome", 30)]
+
+
 def test_a_user_error_is_not_tried_again_at_its_time_and_suspends_at_the_threshold(office: Office) -> None:
     office.account.create_dynamic_table("shares", FAILING, target_lag="1 minute")
     failed = office.at(PERIOD, (4, "oslo", 0))
