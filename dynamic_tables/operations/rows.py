@@ -130,7 +130,7 @@ def table_rows(account: AccountTables) -> Sequence[Row]:
     states = table_states(account, graph, now, has_ended)
     table = timetable_of(account, graph)
     waiting = inherited(graph, states)
-    by_table = journalled(account.store.journal.all_events())
+    by_table = journalled(account.store.journal.recent_events())
     missing, definitions = lacking(account), account.store.definitions()
     return [
         {

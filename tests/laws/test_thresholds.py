@@ -47,6 +47,9 @@ CROSSED: Mapping[str, str] = {
     "refresh/choice.py CLEARLY": f"{CHOICE}::test_a_tenth_is_not_worth_a_change",
     "refresh/choice.py NEAREST": f"{CHOICE}::test_one_slow_refresh_does_not_turn_the_choice",
     "refresh/execute.py LEAST_COUNTED": f"{CHANGES}::test_a_refresh_may_choose_to_be_full",
+    "store/log/journal.py KEPT": (
+        "tests/unit/dynamic_tables/test_journal.py::test_old_events_are_read_from_their_files"
+    ),
     "store/log/numbered.py WHOLE_EVERY": (
         "tests/laws/test_ticks.py::test_reading_begins_at_a_tick_that_names_all_tables"
     ),

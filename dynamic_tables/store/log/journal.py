@@ -8,21 +8,27 @@ before it, so that a new process need not read the events from the first one on.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from threading import RLock
+from typing import Any
 
 from dynamic_tables.journal.events import Event, from_json, text_of
 from dynamic_tables.journal.state import Operations
 from dynamic_tables.store.log.files import Files
-from dynamic_tables.store.log.numbered import NumberedFiles, decoding_entry
+from dynamic_tables.store.log.numbered import WHOLE_EVERY, NumberedFiles, decoding_entry
 
 FOLDER = "_operations"
+
+KEPT = 20_000
+"""How many of the newest events are kept in memory, some 10 MB: twelve tables with a lag of one minute have
+as many in seven hours. The status of tables reads no more, so that it takes as long after a year."""
 
 
 @dataclass(slots=True)
 class Journal:
-    """The events in the folder of an account, as far as `poll` has read them, and the state after them.
+    """The newest events in the folder of an account, and the state after all that `poll` has read.
 
     Its methods may be called by several threads: one refreshes, another one renews the claim.
     """
@@ -45,6 +51,7 @@ class Journal:
         with self.lock, decoding_entry(self.entries, "the event is lost"):
             for _, text in self.entries.new():
                 self._add(text)
+            self._forget()
             return self.state
 
     def append(self, make: Callable[[Operations], Event | None]) -> Event | None:
@@ -70,24 +77,45 @@ class Journal:
         """Adds an event whatever others have added. Raises StoreError."""
         self.append(lambda state: event)
 
-    def all_events(self) -> list[Event]:
-        """Returns all events from the first one on, for a history."""
+    def recent_events(self) -> list[Event]:
+        """Returns the newest KEPT events, or a few more, for the state of tables."""
         with self.lock:
             self.poll()
-            if self.entries.reach_back():
+            if self.entries.reach_back(self.entries.next - KEPT):
                 self.events, self.state = [], Operations()
                 self.poll()
             return list(self.events)
+
+    def all_events(self) -> list[Event]:
+        """Returns all events from the first one on, for a history; old ones are read from their files."""
+        with self.lock:
+            self.poll()
+            whole = Journal(self.account, self.files)
+            whole.entries.first = 0
+            with decoding_entry(whole.entries, "the event is lost"):
+                older = [_event(text)[0] for _, text in islice(whole.entries.new(), self.entries.first or 0)]
+            return [*older, *self.events]
 
     def _add(self, text: str) -> None:
         """Adds the event in the text of a file to the events and to the state.
 
         The state that some files hold is used only in the first file that is read; later ones repeat it.
         """
-        data = json.loads(text)
-        before = data.pop("before", None)
+        event, before = _event(text)
         if before is not None and not self.events:
             self.state = Operations.from_json(before)
-        event = from_json(data)
         self.events.append(event)
         self.state.apply(event)
+
+    def _forget(self) -> None:
+        """Drops the oldest events of too many, as many as there are from one whole state to the next."""
+        while len(self.events) > KEPT + WHOLE_EVERY and self.entries.first is not None:
+            del self.events[:WHOLE_EVERY]
+            self.entries.first += WHOLE_EVERY
+
+
+def _event(text: str) -> tuple[Event, Mapping[str, Any] | None]:
+    """Returns the event in the text of a file, and the state before it where the file holds it."""
+    data = json.loads(text)
+    before = data.pop("before", None)
+    return from_json(data), before

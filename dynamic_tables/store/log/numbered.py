@@ -69,11 +69,12 @@ class NumberedFiles:
             f"{self.folder}: other processes wrote {ATTEMPTS} {self.what}s meanwhile; try again later"
         )
 
-    def reach_back(self) -> bool:
-        """Makes `new` begin with the first file of all; False if it did so already."""
-        if not self.first:
+    def reach_back(self, number: int = 0) -> bool:
+        """Makes `new` begin with the last whole state up to a number; False if it began there or before."""
+        start = max(0, number) // WHOLE_EVERY * WHOLE_EVERY
+        if self.first is None or self.first <= start:
             return False
-        self.first = self.next = 0
+        self.first = self.next = start
         return True
 
     def path(self, number: int) -> str:
