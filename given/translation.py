@@ -40,8 +40,9 @@ def qualified(tree: exp.Expr, columns: Mapping[str, Iterable[str]]) -> tuple[exp
 def duckdb_text(tree: exp.Expr) -> str:
     """Returns the text of a query or an expression for DuckDB."""
     translated = tree.transform(for_duckdb)
-    for select in translated.find_all(exp.Select):
+    for select in list(translated.find_all(exp.Select)):
         write_time_windows(select)
+        write_sessions(select)
     for select in translated.find_all(exp.Select):
         group = select.args.get("group")
         if group is None:
@@ -102,15 +103,71 @@ def write_time_windows(select: exp.Select) -> None:
     select.where(exp.var(f"({time}) IS NOT NULL"), copy=False)
 
 
+def write_sessions(select: exp.Select) -> None:
+    """Writes `GROUP BY session_window(ts, '10 minutes'), k` as a grouping by numbers of sessions, in place.
+
+    Of the rows of a key, in the order of their times, one begins a session if it is later than the one before
+    it by more than the gap; the number of a session counts the beginnings so far. Only over one relation: a
+    sub-select has one alias.
+    """
+    walk = select.walk(prune=lambda node: isinstance(node, exp.Query) and node is not select)
+    own = [node for node in walk if isinstance(node, exp.Anonymous | exp.Column | exp.Dot)]
+    calls = [n for n in own if isinstance(n, exp.Anonymous) and n.name.lower() == "session_window"]
+    written = calls[0].expressions if len(set(calls)) == 1 else []
+    group, first = select.args.get("group"), select.args.get("from_")
+    if len(written) != 2 or not written[1].is_string or group is None or first is None:
+        return
+    if select.args.get("joins") or select.args.get("laterals"):
+        return
+    keys = [_item(select, key) for key in group.expressions]
+    others = [key for key in keys if key not in calls]
+    if len(others) == len(keys):
+        return
+    time, gap = (each.sql(SparkInDuckDb) for each in written)
+    by = ", ".join(key.sql(SparkInDuckDb) for key in others)
+    over = f'({f"PARTITION BY {by} " if by else ""}ORDER BY "session time"'
+    where = select.args.get("where")
+    some = f"({time}) IS NOT NULL" + (f" AND ({where.this.sql(SparkInDuckDb)})" if where else "")
+    alias = first.this.alias_or_name
+    named = f' AS "{alias}"' if alias else ""
+    timed = f'SELECT *, CAST({time} AS TIMESTAMP) AS "session time" FROM {first.this.sql(SparkInDuckDb)}'
+    begun = f'"session time" - LAG("session time") OVER {over}) <= INTERVAL {gap}'
+    marked = (
+        f'SELECT *, CASE WHEN {begun} THEN 0 ELSE 1 END AS "session begins" '
+        f"FROM ({timed} WHERE {some}){named}"
+    )
+    number = f'SUM("session begins") OVER {over} ROWS UNBOUNDED PRECEDING)'
+    inner = f'(SELECT *, {number} AS "session number" FROM ({marked}){named}){named}'
+    begin, end = 'MIN("session time")', f'(MAX("session time") + INTERVAL {gap})'
+    texts = {"start": begin, "end": end, "session_window": f"{{'start': {begin}, 'end': {end}}}"}
+    for node in own:
+        if (name := _of_window(node, calls)) and node.find_ancestor(exp.Group) is None:
+            node.replace(
+                exp.alias_(exp.var(texts[name]), name) if node.parent is select else exp.var(texts[name])
+            )
+    group.set("expressions", [exp.var('"session number"'), *others])
+    select.set("where", None)
+    first.set("this", exp.var(inner))
+
+
+def _item(select: exp.Select, key: exp.Expr) -> exp.Expr:
+    """Returns the item that a key of GROUP BY names by its place; the key itself for another one."""
+    if isinstance(key, exp.Literal) and not key.is_string and 0 < int(key.this) <= len(select.expressions):
+        item: exp.Expr = select.expressions[int(key.this) - 1]
+        return item.unalias().copy()
+    return key
+
+
 def _of_window(node: exp.Expr, calls: Sequence[exp.Expr]) -> str:
-    """Returns what a node says of the window: its `start` or `end`, or all of it, `window`; else nothing."""
+    """Returns what a node says of the window: its `start` or `end`, or all of it by name; else nothing."""
+    called = calls[0].name.lower()
     if node in calls:
         # Below a Dot it is replaced together with that.
-        return "" if isinstance(node.parent, exp.Dot) else "window"
-    whole = node.table.lower() == "window" if isinstance(node, exp.Column) else node.this in calls
+        return "" if isinstance(node.parent, exp.Dot) else called
+    whole = node.table.lower() == called if isinstance(node, exp.Column) else node.this in calls
     if whole and node.name.lower() in ("start", "end"):
         return node.name.lower()
-    return "window" if isinstance(node, exp.Column) and node.sql().lower() == "window" else ""
+    return called if isinstance(node, exp.Column) and node.sql().lower() == called else ""
 
 
 def join_listed_relations(tree: exp.Expr) -> bool:
