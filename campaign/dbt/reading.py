@@ -7,7 +7,7 @@ are named.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp, parse_one
@@ -482,11 +482,13 @@ def with_clocks(project: Project, reads: Mapping[str, TextRead]) -> Project:
         renamed, behind = all_renames(read_by), all_renames(read_by, made_of=True)
         times = {name for read in read_by for name in read.times}
         parts_read = {part for name in times for part in parts_named(source, name, behind)}
-        named = [
-            found
-            for name in filtered
-            for found in (*columns_of(source, name, renamed), *parts_named(source, name, behind))
-        ]
+        paths = {name for read in read_by for name in read.documents}
+        documents = {part for name in paths for part in parts_named(source, name, behind)}
+        named = []
+        for name in filtered:
+            named += columns_of(source, name, renamed)
+            parts = parts_named(source, name, behind)
+            named += [part for part in parts if is_clock_part(source, part, documents)]
         # A number or a text that is looked up in the model is a key, and says nothing of how new a row is.
         looked_up = [column for name in matched for column in columns_of(source, name, renamed)]
         named += [column for column in looked_up if is_time(source.column(column).type)]
@@ -499,6 +501,16 @@ def with_clocks(project: Project, reads: Mapping[str, TextRead]) -> Project:
         ]
         sources[id_] = replace(source, clock=clock, clocks=tuple(more))
     return replace(project, sources=sources)
+
+
+def is_clock_part(source: Source, name: str, documents: Collection[str]) -> bool:
+    """Returns whether a part of a column may hold clock values. `documents`: the parts that are read as JSON.
+
+    The name of a table before that of its column reads as a part, too: event.made_at, where event is a text.
+    """
+    part = source.part(name)
+    type_ = "" if part is None else part_type(part[0].type, part[1])
+    return name in documents if type_ == "JSON" else can_be_clock(type_)
 
 
 def all_renames(reads: Iterable[TextRead], *, made_of: bool = False) -> dict[str, frozenset[str]]:
@@ -520,10 +532,8 @@ def clock_of(source: Source, filtered: Iterable[str]) -> str | None:
     for name in filtered:
         if name.lower() in usable:
             return usable[name.lower()].name
-        if part := source.part(name):
-            type_ = part_type(part[0].type, part[1])
-            if type_ == "JSON" or can_be_clock(type_):
-                return name
+        if source.part(name):
+            return name
     times = {name: c for name, c in usable.items() if is_time(c.type)}
     for name in CLOCK_NAMES:
         if name in times:

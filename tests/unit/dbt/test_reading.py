@@ -351,6 +351,26 @@ def test_a_part_of_a_column_is_a_clock(type_: str, condition: str, clock: str, l
     assert (type_ == "JSON") == other.endswith("::JSON")
 
 
+@pytest.mark.parametrize(
+    ("type_", "condition"),
+    [
+        ("VARCHAR", "doc.made::timestamp"),
+        ("JSON[]", "(doc[1]->>'made')::timestamp"),
+        ("JSON", "doc.made::date"),
+    ],
+)
+def test_what_is_no_part_of_a_column_is_no_clock(type_: str, condition: str) -> None:
+    """The table was called as its column of text: the column was written as a document, with a traceback."""
+    columns = (SourceColumn("doc", type_, False), SourceColumn("made", "TIMESTAMP", False))
+    project = replace(SHOP, sources={ORDERS.id: replace(ORDERS, columns=columns, clock=None, foreign=())})
+    text = (
+        f"select {condition} as made from shop.main.orders as doc "
+        f"where {condition} > (select max(made) from shop.main.by_country)"
+    )
+    source = with_clocks(project, {BY_COUNTRY.id: read(text)}).sources[ORDERS.id]
+    assert (source.clock, source.clocks) == ("made", ())
+
+
 def test_days_and_units_come_from_the_constants_beside_a_clock() -> None:
     assert base_day(["'2024-06-01'", "'x'"], timed=False) == dt.date(2024, 6, 1)
     assert base_day(["'9999-12-31'", "'2024-02-31'"], timed=False) == dt.date(2024, 1, 1)
