@@ -106,7 +106,10 @@ def _newest_time(
     if period is None or state.suspended:
         return None
     upstream = [up for up in timetable.graph.tables[name].upstream if up in timetable.graph.tables]
-    after = max((time for time in (state.newest, refused, _before(state)) if time is not None), default=None)
+    # What is stored and not published is not gone back behind; at its own time it is published.
+    stored = None if state.own is None else state.own - 1
+    times = (state.newest, refused, _before(state), stored)
+    after = max((time for time in times if time is not None), default=None)
     seen = [_seen(up, states, planned) for up in upstream]
     return _chosen(timetable, (name,), states, now, period, seen, after)
 

@@ -319,6 +319,21 @@ def test_a_group_that_is_late_gives_those_below_their_time_too() -> None:
     assert found.steps == (("one", 8 * PERIOD), ("two", 8 * PERIOD))
 
 
+@pytest.mark.parametrize(
+    ("stored", "expected"),
+    [(5 * PERIOD, [("one", 5 * PERIOD)]), (5 * PERIOD + 1, [])],
+)
+def test_a_member_does_not_go_back_behind_what_it_has_stored(
+    stored: int, expected: list[tuple[str, int]]
+) -> None:
+    """A process ended before a command published; readers saw nothing of the definition of now."""
+    graph = Graph.of([Scheduled(name, (), 60 * SECOND, ("b1",)) for name in ("one", "two")])
+    group = checked_group("g", ["one", "two"], Isolation.READ_COMMITTED, graph, {})
+    states = {"one": TableState(own=stored), "two": at(5)}
+    found = due(timetable(graph, Rhythm(), {"g": group}), states, 5 * PERIOD + 2)
+    assert [step for each in found for step in each.steps] == expected
+
+
 @pytest.mark.parametrize("seed", range(examples(40)))
 def test_periods_grow_along_the_graph_and_are_canonical(seed: int) -> None:
     draw = random.Random(seed)
