@@ -249,4 +249,6 @@ def _equals(base: str, column: str, value: int) -> Call:
 
 def visible(account: Account, name: str) -> int:
     """Returns the data timestamp of a dynamic table that readers see."""
-    return account.visible(account.dynamic_table(name))[-1]
+    shown = account.shown(account.dynamic_table(name))
+    assert shown is not None, f"{name} was created with contents"
+    return shown

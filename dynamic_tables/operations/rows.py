@@ -233,10 +233,9 @@ def _lag_columns(
     """Returns the columns about the newest contents of a table, its last refresh and its lag."""
     try:
         records = account.store.refreshes(each)
-        visible = account.visible(each)
+        newest = account.shown(each)
     except CorruptTable:
-        records, visible = (), ()
-    newest = visible[-1] if visible else None
+        records, newest = (), None
     ends = sorted((end.at, timestamp) for timestamp, end in journal.ends.items())
     summary = lag_summary(ends, now, table.lags[each.name])
     failed = max((failure.at for failure in journal.failures), default=None)

@@ -93,11 +93,23 @@ class AccountTables:
         with self.lock:
             return graph_of(self.store.definitions(), self.store.journal.poll())
 
+    def shown(self, table: DynamicTable) -> int | None:
+        """Returns the data timestamp of the contents that `read` shows; None before the first contents."""
+        published = self.store.journal.poll().published(table.name)
+        if published is not None:
+            return published[-1] if published else None
+        records = self.store.refreshes(table)
+        return records[-1].frontier.timestamp if records else None
+
     def visible(self, table: DynamicTable) -> Sequence[int]:
-        """Returns the data timestamps of a table that readers may see, oldest first; see `timestamps`."""
+        """Returns the data timestamps at which other tables may read a table, oldest first.
+
+        See `timestamps`. While a group has not published what a member holds by a new definition, there is
+        none, and `shown` is that of the contents before.
+        """
         known = self.timestamps(table)
         published = self.store.journal.poll().published(table.name)
-        return known if published is None else tuple(each for each in published if each in known)
+        return known if published is None else tuple(sorted({*published} & {*known}))
 
     def timestamps(self, table: DynamicTable) -> tuple[int, ...]:
         """Returns the data timestamps of a table by its last definition, oldest first.

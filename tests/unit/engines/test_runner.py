@@ -392,6 +392,20 @@ def test_a_refresh_by_command_takes_the_group_along(office: Office) -> None:
         assert account.visible(account.dynamic_table(name))[-1] == 30
 
 
+def test_the_status_says_what_readers_see_until_a_replaced_member_is_published(office: Office) -> None:
+    grouped(office, "read_committed")
+    office.at(2 * PERIOD)
+    account = office.account
+    office.world.at(3 * PERIOD, Insert("orders", ((4, "oslo", 0),)))
+    with pytest.raises(RefreshFailed, match="shares"):
+        account.create_dynamic_table("countries", f"{COUNTRIES} HAVING COUNT(*) > 0", or_replace=True)
+    countries = account.dynamic_table("countries")
+    assert (account.visible(countries), account.shown(countries)) == ((), 2 * PERIOD)
+    (row,) = (row for row in account.dynamic_tables().to_pylist() if row["name"] == "countries")
+    assert row["latest_data_timestamp"] is not None
+    assert row["lag_sec"] == 48
+
+
 def test_a_dropped_group_shows_the_newest_contents(office: Office) -> None:
     grouped(office, "read_committed")
     office.at(2 * PERIOD, (4, "oslo", 0))
