@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -110,7 +110,7 @@ class Listing:
             return np.empty((0, 2))
         chosen = chosen.select([begin, end])
         if any(pa.types.is_temporal(kind) for kind in chosen.schema.types):
-            chosen = _in_nanoseconds(chosen)
+            chosen = _in_one_unit(chosen)
         found = np.full((len(chosen), 2), np.nan)
         whole = all(_is_whole(chosen[name].type) for name in (begin, end))
         for at, name in enumerate((begin, end)):
@@ -218,22 +218,27 @@ def _in_floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
     return np.asarray(numpy(pc.fill_null(column.cast(pa.float64()), float("nan"))), np.float64)
 
 
-FINEST = (
-    (pa.types.is_timestamp, pa.timestamp("ns")),
-    (pa.types.is_date, pa.timestamp("ns")),
-    (pa.types.is_duration, pa.duration("ns")),
-    (pa.types.is_time, pa.time64("ns")),
+UNITS = ("s", "ms", "us", "ns")
+"""Units of times, the coarsest first."""
+
+IN_UNIT: Sequence[tuple[Callable[[pa.DataType], bool], Callable[[str], pa.DataType]]] = (
+    (pa.types.is_timestamp, pa.timestamp),
+    (pa.types.is_date, pa.timestamp),
+    (pa.types.is_duration, pa.duration),
+    (pa.types.is_time, lambda unit: pa.time64("ns")),
 )
-"""Kinds of times, and the type of each that counts nanoseconds."""
+"""Kinds of times, and the type of each that counts in a unit."""
 
 
-def _in_nanoseconds(moments: pa.Table) -> pa.Table:
-    """Returns times as nanoseconds, whatever units their columns have. Raises HistoryError.
+def _in_one_unit(moments: pa.Table) -> pa.Table:
+    """Returns times as whole numbers of the finer unit of their columns. Raises HistoryError.
 
-    It is raised if the columns hold times of different kinds, whose distances say nothing.
+    Not always in nanoseconds, which end in 2262: the year 9999 often stands for no end. It is raised if the
+    columns hold times of different kinds, whose distances say nothing.
     """
     kinds = [kind for kind in moments.schema.types if not pa.types.is_null(kind)]
-    of = [next((finest for test, finest in FINEST if test(kind)), kind) for kind in kinds]
+    unit = max((getattr(kind, "unit", "ms") for kind in kinds), key=UNITS.index)
+    of = [next((of_unit(unit) for test, of_unit in IN_UNIT if test(kind)), kind) for kind in kinds]
     zones = [pa.types.is_timestamp(kind) and kind.tz is not None for kind in kinds]
     if of[0] != of[-1] or zones[0] != zones[-1]:
         fact = f"{moments.column_names[0]} holds {kinds[0]}, and {moments.column_names[1]} {kinds[-1]}"
@@ -241,8 +246,8 @@ def _in_nanoseconds(moments: pa.Table) -> pa.Table:
     columns = []
     for column in moments.columns:
         zone = column.type.tz if pa.types.is_timestamp(column.type) else None
-        finest = of[0] if zone is None else pa.timestamp("ns", zone)
-        columns.append(column.cast(finest).cast(pa.int64()))
+        common = of[0] if zone is None else pa.timestamp(unit, zone)
+        columns.append(column.cast(common).cast(pa.int64()))
     return pa.table(columns, names=moments.column_names)
 
 

@@ -376,6 +376,11 @@ def test_moments_may_be_nanoseconds(unit: int, memory: int | None, tmp_path: Pat
             pa.array([1000, 1000, 3000, 3000]).cast(pa.timestamp("us")),
             pa.array([2, 2, 4, 4]).cast(pa.timestamp("ms")),
         ),
+        (
+            # The year 9999, where nanoseconds of 64 bits have ended.
+            pa.array([1000, 1000, 3000, 3000]).cast(pa.timestamp("us")),
+            pa.array([2000, 2000, *[253_402_214_400_000_000] * 2]).cast(pa.timestamp("us")),
+        ),
     ],
 )
 def test_moments_of_two_types_lie_on_one_clock(
