@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
@@ -14,6 +15,9 @@ Row = tuple[str | None, ...]
 
 FROM, TO, DELETED = "dbt_valid_from", "dbt_valid_to", "dbt_is_deleted"
 """The columns that dbt adds to a snapshot: the interval of a version, and whether its row was deleted."""
+
+ZONE = re.compile(r"[+-]\d\d:\d\d$")
+"""The offset at the end of a time with a zone."""
 
 
 @dataclass(slots=True)
@@ -56,9 +60,11 @@ def as_usual(model: Model, found: Table, current: str | None) -> Table:
     if current is None or TO not in columns:
         return Table(columns, found.rows)
     place = columns.index(TO)
-    ends = {current, current.removesuffix(" 00:00:00")}
+    end = ZONE.sub("", current)
+    ends = {end, end.removesuffix(" 00:00:00")}
     rows = (
-        (*row[:place], None if row[place] in ends else row[place], *row[place + 1 :]) for row in found.rows
+        (*row[:place], None if ZONE.sub("", row[place] or "") in ends else row[place], *row[place + 1 :])
+        for row in found.rows
     )
     return Table(columns, tuple(rows))
 

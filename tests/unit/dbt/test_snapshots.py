@@ -74,14 +74,15 @@ def test_a_key_that_is_not_compared_is_no_pass() -> None:
     assert isinstance(law_of(other, seen(), Table(COLUMNS, RIGHT), None), NotJudged)
 
 
-def test_columns_of_other_names_and_an_end_of_its_own_keep_it() -> None:
+@pytest.mark.parametrize("shown", ["9999-12-31", "9999-12-31 00:00:00", "9999-12-31 00:00:00+00:00"])
+def test_columns_of_other_names_and_an_end_of_its_own_keep_it(shown: str) -> None:
     """`snapshot_meta_column_names` and `dbt_valid_to_current`: both were left out as unknown."""
     other = replace(SNAPSHOT, renamed={"begins": "dbt_valid_from", "ends": "dbt_valid_to"})
     versions = replace(seen(), current="9999-12-31 00:00:00")
-    rows = tuple((*row[:3], row[3] or "9999-12-31") for row in RIGHT)
+    rows = tuple((*row[:3], row[3] or shown) for row in RIGHT)
     columns = ("id", "country", "begins", "ends")
     assert law_of(other, versions, Table(columns, rows), None) == Equal()
-    stays = (*rows[:2], ("2", "a", "t1", "9999-12-31"))
+    stays = (*rows[:2], ("2", "a", "t1", shown))
     found = law_of(other, versions, Table(columns, stays), None)
     assert isinstance(found, RefreshDifference)
     assert "still current" in found.error
