@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, build_scope, traverse_scope
 
 from campaign.dbt.project import CLOCK_NAMES, Project, Source
-from campaign.dbt.rows import ELEMENT, NULL, can_be_clock, is_time, part_type
+from campaign.dbt.rows import DOT, ELEMENT, NULL, can_be_clock, is_time, part_type
 from given.near import around
 from workload.types import Kind, SqlType
 
@@ -363,8 +363,17 @@ def part_names(each: exp.Expr) -> list[str]:
     keys = each.expressions if isinstance(each, exp.Bracket) else path.expressions if path else []
     # Several paths at once are a list of texts.
     several = isinstance(path, exp.Array)
-    names = [k.name for k in keys if isinstance(k, exp.JSONPathKey) or (k.is_string and not several)]
+    names = [name for key in keys if (name := _name_on_path(key, several=several))]
     return [*above, *names] if above else []
+
+
+def _name_on_path(key: exp.Expr, *, several: bool) -> str:
+    """Returns the name of a step on the path of a part, of a field or an element of a list; else nothing."""
+    if isinstance(key, exp.JSONPathSubscript):
+        return f"[{key.this}]" if isinstance(key.this, int) and key.this >= 0 else ""
+    if isinstance(key, exp.JSONPathKey) or (key.is_string and not several):
+        return key.name.replace(".", DOT)
+    return ""
 
 
 PARTS = (exp.JSONExtract, exp.JSONExtractScalar, exp.Bracket)

@@ -182,16 +182,41 @@ def whole_of(type_: str, parts: Mapping[str, str], base: dt.date) -> str:
 
 def document_of(parts: Mapping[str, str]) -> str:
     """Returns a document of JSON with some parts as a literal; empty without any."""
-    document: dict[str, Any] = {}
+    document: dict[str, Any] | list[Any] = [] if INDEX.match(next(iter(parts), "")) else {}
     for path, literal in parts.items():
-        *above, last = path.split(".")
-        inner = document
-        for name in above:
-            inner = inner.setdefault(name, {}) if isinstance(inner.get(name, {}), dict) else {}
         text = literal[1:-1].replace("''", "'")
-        inner[last] = None if literal == NULL else text if literal.startswith("'") else json.loads(literal)
+        value = None if literal == NULL else text if literal.startswith("'") else json.loads(literal)
+        _put(document, path.split("."), value)
     text = json.dumps(document, ensure_ascii=False).replace("'", "''")
     return f"'{text}'::JSON" if document else ""
+
+
+INDEX = re.compile(r"\[(\d{1,2})\](\.|$)")
+"""The name of an element of a list on the path of a part, as in items.[0].at."""
+
+DOT = "\x1f"
+"""What stands for a dot in a name on such a path."""
+
+
+def _put(inner: dict[str, Any] | list[Any], names: Sequence[str], value: object) -> None:
+    """Puts a value into a document, by the names on its path; not where a list stands for an object."""
+    name, *below = names
+    index = INDEX.fullmatch(name)
+    if isinstance(inner, list) != (index is not None):
+        return
+    at: Any = name.replace(DOT, ".")
+    if index is not None and isinstance(inner, list):
+        at = int(index[1])
+        inner.extend([None] * (at + 1 - len(inner)))
+    if not below:
+        inner[at] = value
+        return
+    empty: dict[str, Any] | list[Any] = [] if INDEX.fullmatch(below[0]) else {}
+    if isinstance(inner, list):
+        inner[at] = empty if type(inner[at]) is not type(empty) else inner[at]
+    elif type(inner.get(at)) is not type(empty):
+        inner[at] = empty
+    _put(inner[at], below, value)
 
 
 def _leaves(parts: Mapping[str, str]) -> dict[str, str]:
@@ -203,14 +228,19 @@ def _parsed(literal: str) -> dict[str, str]:
     """Returns the parts of a document, given as a literal, as literals by path."""
 
     def of(document: Any, above: str) -> Iterator[tuple[str, str]]:
-        for name, value in document.items():
-            if isinstance(value, dict):
+        if isinstance(document, list):
+            named = [(f"[{place}]", value) for place, value in enumerate(document)]
+        else:
+            named = [(name.replace(".", DOT), value) for name, value in document.items()]
+        for name, value in named:
+            if isinstance(value, dict | list):
                 yield from of(value, f"{above}{name}.")
             else:
                 text = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else json.dumps(value)
                 yield f"{above}{name}", NULL if value is None else text
 
-    return dict(of(json.loads(literal.removesuffix("::JSON")[1:-1].replace("''", "'")), ""))
+    document = json.loads(literal.removesuffix("::JSON")[1:-1].replace("''", "'"))
+    return dict(of(document, "")) if isinstance(document, dict | list) else {}
 
 
 def _fields(literal: str) -> dict[str, str]:

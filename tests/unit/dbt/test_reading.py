@@ -23,7 +23,7 @@ from campaign.dbt.reading import (
     with_clocks,
     with_repeats,
 )
-from campaign.dbt.rows import NEWEST, NULL, Domains
+from campaign.dbt.rows import DOT, NEWEST, NULL, Domains
 from tests.unit.dbt.projects import BY_COUNTRY, CUSTOMERS, ORDERS, SHOP, model
 
 ITSELF = "shop.main.by_country"
@@ -324,6 +324,8 @@ def test_all_clocks_that_models_filter_by_are_known() -> None:
     [
         ("JSON", "(doc->>'$.meta.at')::timestamp", "doc.meta.at", "'2024-02-15 01:00:00'"),
         ("VARCHAR", "json_extract_string(doc, '$.n')::bigint", "doc.n", "64860"),
+        ("JSON", "(doc->'items'->0->>'at')::timestamp", "doc.items.[0].at", "'2024-02-15 01:00:00'"),
+        ("VARCHAR", "(doc->>'$.\"a.b\"[1]')::date", f"doc.a{DOT}b.[1]", "'2024-02-15 01:00:00'"),
         ("STRUCT(tm TIMESTAMP, v INTEGER)", "doc.tm", "doc.tm", "TIMESTAMP '2024-02-15 01:00:00'"),
     ],
 )

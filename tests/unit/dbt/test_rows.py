@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import duckdb
 import pytest
 
-from campaign.dbt.rows import Clock, may_hold, value_of
+from campaign.dbt.rows import DOT, Clock, Domains, document_of, may_hold, value_of
 from tests.unit.dbt.projects import BASE
 
 TYPES = (
@@ -51,3 +53,14 @@ def test_clock_values_grow_with_their_ticks(type_: str) -> None:
         connection.execute(f"CREATE TABLE t (v {type_})")
         connection.execute(f"INSERT INTO t VALUES ({clock.literal(0)}), ({clock.literal(clock.unit)})")
         assert connection.execute("SELECT count(DISTINCT v) FROM t").fetchone() == (2,)
+
+
+def test_documents_have_the_lists_and_names_with_dots_of_their_paths() -> None:
+    parts = {"items.[0].at": "'2024'", "items.[2].n": "3", f"a{DOT}b": "'x'"}
+    found = document_of(parts)
+    assert found == """'{"items": [{"at": "2024"}, null, {"n": 3}], "a.b": "x"}'::JSON"""
+    assert document_of({"[1].x": "1"}) == """'[null, {"x": 1}]'::JSON"""
+    domains = Domains(BASE, {}, documents={"doc": list(parts)}, unique=frozenset({"doc.items.[0].at"}))
+    drawn = {domains.redrawn(Random(seed), "doc", "JSON", True, found) for seed in range(9)}
+    assert len(drawn) > 1
+    assert all('"items": [{"at": "2024"}, null, {"n": ' in each for each in drawn)
