@@ -165,8 +165,9 @@ class Drawing:
             updated = tuple(values.values())
             if updated != row[: len(source.names)] and self._keeps_checks(source, updated):
                 break
-        if tick is not None:
-            self._set_clocks(values, source, tick)
+        if tick is not None and source.clock is not None:
+            # A further clock may be of the row's creation: set too, it would hide a model that filters by it.
+            self._set(values, source, {source.clock: self.domains.clock(source, source.clock).literal(tick)})
         return self.write(Put(source.id, number, tuple(values.values())))
 
     def _set_clocks(self, values: dict[str, str], source: Source, tick: int) -> None:

@@ -112,6 +112,17 @@ TICKETS = Source(
 )
 
 
+def test_an_update_sets_no_further_clock() -> None:
+    """Set too, the clock of a row's creation would hide that a model which filters by it misses updates."""
+    source = replace(TICKETS, clocks=("closed_at",))
+    project = replace(SHOP, sources={source.id: source})
+    for seed in range(20):
+        trial = draw(drawing(seed, source, project), ChangeKind.UPDATED, [], rounds=1, models=1, late=LATE)
+        (put, *_) = (change for change in trial.rounds[0].changes if isinstance(change, Put))
+        closed, updated = put.row[-2:]
+        assert closed != updated
+
+
 def share_that_leaves(column: str, value: str) -> int:
     """How many of a hundred trials update a row so that it holds a value of a column no longer."""
     project = Project(sources={TICKETS.id: TICKETS}, models={}, selected=(), ancestors={})
