@@ -37,6 +37,8 @@ def law(model: Model, versions: Versions, found: Table | None, failed: str | Non
         return RefreshDifference(error=f"the run failed: {failed}")
     if found is None or not versions.states:
         return RefreshDifference(error="the run left no table")
+    if model.current and versions.current is None:
+        return NotJudged(f"its dbt_valid_to_current, {model.current}, gives no time")
     found = as_usual(model, found, versions.current)
     columns = [name for name in versions.states[-1][0] if name in found.columns and name not in model.ignored]
     key = [name.lower() for name in model.key]
