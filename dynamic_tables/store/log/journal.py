@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from threading import RLock
 from typing import Any
@@ -90,10 +90,9 @@ class Journal:
         """Returns all events from the first one on, for a history; old ones are read from their files."""
         with self.lock:
             self.poll()
-            whole = Journal(self.account, self.files)
-            whole.entries.first = 0
-            with decoding_entry(whole.entries, "the event is lost"):
-                older = [_event(text)[0] for _, text in islice(whole.entries.new(), self.entries.first or 0)]
+            files = replace(self.entries, first=0, next=0)
+            with decoding_entry(files, "the event is lost"):
+                older = [_event(text)[0] for _, text in islice(files.new(), self.entries.first or 0)]
             return [*older, *self.events]
 
     def _add(self, text: str) -> None:
