@@ -180,7 +180,7 @@ def _partition(block: exp.Select) -> list[exp.Expr] | None:
 
 
 def _relation(block: exp.Select) -> exp.Expr | None:
-    """Returns what a block reads: a table or a sub-select with an alias, or None for more than that."""
+    """Returns what a block reads if that is one table or sub-select; None for anything else."""
     first = block.args.get("from_") or block.args.get("from")
     relation: exp.Expr | None = None if first is None else first.this
     if not isinstance(relation, exp.Table | exp.Subquery):
