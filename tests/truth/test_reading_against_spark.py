@@ -327,6 +327,7 @@ SELECT window(d, '3 days', '2 days') AS w, COUNT(*) AS n FROM e GROUP BY 1
 SELECT window(ts, '1 day') AS w, COUNT(*) AS n FROM e GROUP BY w
 SELECT a, window(ts, '1 second') AS w FROM e
 SELECT session_window.start, session_window.end, SUM(1) n FROM e GROUP BY session_window(ts, '9 hours'), a
+SELECT session_window.start, a FROM e GROUP BY session_window(ts, '40 days'), a
 SELECT session_window(nt, '7 days') AS w, MAX(a) AS m FROM e AS x WHERE x.a > 0 GROUP BY 1 HAVING COUNT(*) > 0
 SELECT session_window, MIN(a) FROM e GROUP BY session_window(d, '1 week') HAVING session_window.end > MAX(ts)
 SELECT session_window.start AS s, SUM(a) n FROM (TABLE e) GROUP BY a % 2, session_window(ts, '25 hours')
